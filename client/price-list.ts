@@ -15,7 +15,7 @@ const maxValiditySeconds = 3_600;
 /** Above every amount of 256 bits. */
 const noCap = { kind: "units", units: 10n ** 78n } as const;
 
-/** Asks what a resource costs and shows every offer, with what speaks against it. Signs nothing; what is free is delivered. */
+/** Requests the price of a resource and shows every offer, with what speaks against it. Signs nothing; what is free is delivered. */
 export async function listPrices(options: PayOptions, dependencies: PurchaseDependencies): Promise<Ending> {
   const { report, tokens, fetch, signal } = dependencies;
   const { url, timeoutMs = 60_000 } = options;

@@ -15,7 +15,7 @@ export class TokenReadError extends Error {
   readonly code = "token_unreadable";
 }
 
-/** Asks a chain about tokens. Every method throws {@link TokenReadError} when the chain gives no usable answer. */
+/** Reads tokens from a chain. Every method throws {@link TokenReadError} when the chain gives no usable answer. */
 export type TokenReader = Readonly<{
   decimals(token: TokenPlace): Promise<number>;
   symbol(token: TokenPlace): Promise<string>;

@@ -98,7 +98,9 @@ const settlement = section({
     .positive()
     .max(1_000_000)
     .default(500)
-    .describe("Most that the signer pays for one unit of gas; settlements are answered 500 while the chain asks more")
+    .describe(
+      "Most that the signer pays for one unit of gas; settlements are answered 500 while the chain charges more",
+    )
     .meta({ expected: "gwei, a number above 0 and at most 1000000" }),
   bumpAfterMs: milliseconds
     .default(15_000)

@@ -47,7 +47,7 @@ export type GatewayDependencies = Readonly<{
   files: FilesInForce;
   /** The connections that the process may hold. */
   connections: ConnectionBudget;
-  /** Waits while a stop asks clients to close their connections; absent: the machine's timer. */
+  /** Waits while a stop has clients close their connections; absent: the machine's timer. */
   pause?: Pause;
 }>;
 

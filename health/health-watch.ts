@@ -52,7 +52,7 @@ export type HealthWatch = Readonly<{
   done: Promise<void>;
 }>;
 
-/** Share of a question's time limit from which a late event loop may be why it failed, and how often one look asks at most. */
+/** Share of a query's time limit from which a late event loop may be why it failed, and how many queries one look sends at most. */
 const stoodStillShare = 0.1;
 const maxAttempts = 4;
 

@@ -23,7 +23,7 @@ export class RpcFailure extends Error {
 /** An endpoint, and the time limit of one call to it. */
 export type RpcClientOptions = Readonly<{ url: string; timeoutMs: number }>;
 
-/** Asks one method without waiting longer than the timeout. */
+/** Calls one method without waiting longer than the timeout. */
 export type RpcClient = (method: string, params: readonly unknown[], signal: AbortSignal) => Promise<unknown>;
 
 /** More than any method that is called here answers. */
@@ -84,7 +84,7 @@ function failureOf(
 function notJson(text: string, status: number): string {
   const shown = text === "" ? "an empty body" : JSON.stringify(text.slice(0, 60));
   if (status < 400) return `${shown}, not JSON; is it the node's RPC port?`;
-  return `HTTP ${status} and ${shown}, not JSON; is it the node's RPC port, and does node.httpUrl have what it asks for?`;
+  return `HTTP ${status} and ${shown}, not JSON; is it the node's RPC port, and does node.httpUrl have the credentials that it requires?`;
 }
 
 /** Reads a quantity (`0x…`); throws {@link RpcFailure} for anything else. */

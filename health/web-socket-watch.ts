@@ -22,7 +22,7 @@ const messageLimitBytes = 65_536;
 const watchedLook: WatchedLook = { what: "The look at the node's WebSocket", types: ["WebSocketAnswering"] };
 
 /**
- * Asks `eth_blockNumber` over a fresh WebSocket again and again: nodes are known to freeze there alone while HTTP answers.
+ * Requests `eth_blockNumber` over a fresh WebSocket again and again: nodes are known to freeze there alone while HTTP answers.
  * Settles when the watch has ended.
  */
 export async function watchWebSocket(

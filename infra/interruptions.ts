@@ -75,7 +75,7 @@ export function describeReplacement(
   switch (what) {
     case "node":
       return warning(
-        `${name} would be replaced: the node stops, for which it is given 300 s, and is started again; until then the gateway has no node to ask. ` +
+        `${name} would be replaced: the node stops, for which it is given 300 s, and is started again; until then the gateway has no node. ` +
           "Its data stay on their volume, unless that is named here too. Which properties force it, Pulumi shows next to `replace`; undo that change, or choose a time for it.",
       );
     case "data":
@@ -157,7 +157,7 @@ export function findInterruptionByUpdate(
   if (type === deploymentType) return renewal(name, because, after);
   return warning(
     `${name} would recreate its pod ${because}: the node stops, for which it is given ` +
-      "300 s, and is started again; until then the gateway has no node to ask. Its data stay on their volume. Undo that change, or choose a time for it.",
+      "300 s, and is started again; until then the gateway has no node. Its data stay on their volume. Undo that change, or choose a time for it.",
   );
 }
 

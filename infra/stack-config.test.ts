@@ -74,7 +74,7 @@ describe("parseConfig", () => {
   it("refuses a cluster with a directory for its objects", () => {
     const kubernetes = { target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
     expect(problemsOf({ ...kubernetes, renderTo: "out", kubernetesContext: "staging" })).toEqual([
-      "kubernetesContext: found together with renderTo, which writes files and asks no cluster. Remove one of the two.",
+      "kubernetesContext: found together with renderTo, which writes files and contacts no cluster. Remove one of the two.",
     ]);
   });
 

@@ -110,7 +110,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
   if (config.renderTo !== undefined && config.kubernetesContext !== undefined) {
     problems.push({
       key: "kubernetesContext",
-      message: "found together with renderTo, which writes files and asks no cluster. Remove one of the two.",
+      message: "found together with renderTo, which writes files and contacts no cluster. Remove one of the two.",
     });
   }
   if (config.target !== "kubernetes") {

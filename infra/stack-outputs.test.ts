@@ -9,7 +9,7 @@ const key = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6"
 const address = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 
 describe("what a stack on Docker prints when it is up", () => {
-  it("names URLs by audience, and commands that ask them", () => {
+  it("names URLs by audience, and commands that query them", () => {
     const { urls, tryThis } = buildDockerOutputs(
       parseConfig({ ...dev, gatewayPort: "18545", publishAddress: "192.0.2.1" }),
     );

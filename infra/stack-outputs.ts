@@ -79,7 +79,7 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
   };
 }
 
-/** What operators and their Prometheus ask: the sidecar of the node, the resource server of its sales, the Pushgateway of the node's metrics. */
+/** What operators and their Prometheus read: the sidecar, the resource server, and the Pushgateway for the node's metrics. */
 function operationsUrls({
   status,
   sales,

@@ -8,7 +8,7 @@ export function findWorkload(resource: PolicyResource): Workload | undefined {
   return readDockerWorkload(resource) ?? readKubernetesWorkload(resource);
 }
 
-/** Asks every container of a resource; the answers name the container where the resource has several. */
+/** Checks every container of a resource; the answers name the container where the resource has several. */
 export function checkContainers(
   resource: PolicyResource,
   check: (container: Container, workload: Workload) => readonly string[],

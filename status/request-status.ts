@@ -11,7 +11,7 @@ export type StatusAnswer<Status> = Readonly<
   { ok: true; raw: unknown; status: Status } | { ok: false; message: string }
 >;
 
-/** Asks the status listener of a sidecar or gateway how its node is. Never throws for what it answers. */
+/** Reads a node's status from the listener of its sidecar or gateway. Never throws for what it answers. */
 export async function requestStatus<Status>(
   listenerUrl: string,
   shape: z.ZodType<Status>,

@@ -30,7 +30,7 @@ const answerMs = 10_000;
 type Service = StackServices[string];
 
 /**
- * Asks the running services of a stack for what no provider's refresh can see: whether they run with the settings and the files that the stack gave
+ * Reads from the running services of a stack what no provider's refresh can see: whether they run with the settings and the files that the stack gave
  * them, what the sidecar says of node.conf, and whether they reach each other. Changes nothing.
  */
 export async function findDrift(services: StackServices): Promise<readonly Finding[]> {

@@ -12,7 +12,7 @@ export type LookAtNodeDependencies = Readonly<{
 /** What a sidecar said last of its node, and what of it speaks against an upgrade. */
 export type NodeLook = Readonly<{ said: SidecarLook | undefined; problems: readonly string[] }>;
 
-/** How often a node that is not well is looked at before an upgrade is refused; its sidecar asks it more often than that. */
+/** How often a node that is not well is looked at before an upgrade is refused; its sidecar looks more often than that. */
 const looksMax = 4;
 const betweenLooksMs = 5_000;
 

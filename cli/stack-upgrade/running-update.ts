@@ -11,7 +11,7 @@ import type { StackRecord } from "./stack-record.ts";
 export type Processes = Readonly<{
   /** When a process was started, in words that are its alone; undefined where it has ended. */
   startOf: (pid: number) => Promise<string | undefined>;
-  /** Asks it to end. */
+  /** Has it end. */
   interrupt: (pid: number) => void;
   /** Ends it and what it has started, and waits for their end. */
   kill: (pid: number) => Promise<void>;

@@ -25,12 +25,12 @@ export function formatClearCommand({ stack, directory, configFile }: CommandPlac
   return joinWords("pulumi", "-C", directory, "refresh", ...options, ...urns.flatMap((urn) => ["--target", urn]));
 }
 
-/** A command for Docker's command line, to the engine of a stack whatever else it would ask by itself. Pure. */
+/** A command for Docker's command line, to the engine of a stack whatever else it would use by itself. Pure. */
 export function formatDockerCommand(engine: string, ...words: readonly string[]): string {
   return joinWords("docker", "--host", engine, ...words);
 }
 
-/** A command for kubectl, to the cluster and namespace of a stack whatever else it would ask by itself. Pure. */
+/** A command for kubectl, to the cluster and namespace of a stack whatever else it would use by itself. Pure. */
 export function formatKubectlCommand(
   { context, namespace }: Readonly<{ context?: string | undefined; namespace: string }>,
   ...words: readonly string[]

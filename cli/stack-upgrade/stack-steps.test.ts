@@ -224,7 +224,7 @@ describe("a way back", () => {
     expectOld(world, (await runToEnd(world)).record);
   });
 
-  it("starts the node before it asks Pulumi, and pauses between its tries", async () => {
+  it("starts the node before it runs Pulumi, and pauses between its tries", async () => {
     const world = createStackWorld("good");
     world.state.isPulumiThere = false;
     const typing = createTyping(world);

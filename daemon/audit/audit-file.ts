@@ -38,7 +38,7 @@ export type AuditFile = Disposable &
     /** Appends lines, all of them or none. What another process that was killed meanwhile had not finished writing is cut off before, and given. */
     append: (lines: string) => string | undefined;
     syncNow: () => void;
-    /** Syncs outside this thread; those who ask at a time share it. */
+    /** Syncs outside this thread; simultaneous ones share it. */
     sync: () => Promise<void>;
   }>;
 

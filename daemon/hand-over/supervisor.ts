@@ -119,7 +119,7 @@ class Supervisor {
     return { first: back, isServing };
   }
 
-  /** Asks all processes to end soon. */
+  /** Has all processes end soon. */
   stop(): void {
     for (const one of [...this.#staying, ...this.#leaving.keys()]) one.signal("SIGTERM");
   }

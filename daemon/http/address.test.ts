@@ -19,7 +19,7 @@ test.each([
   expect(createAllowedHostCheck({ host: "127.0.0.1", allowedHosts: ["status.example"] })(header)).toBe(isAllowed);
 });
 
-test("elsewhere any name may ask, until some are listed", () => {
+test("elsewhere any name may send requests, until some are listed", () => {
   expect(createAllowedHostCheck({ host: "0.0.0.0", allowedHosts: [] })("node-0.gatehouse.svc:9600")).toBe(true);
   expect(createAllowedHostCheck({ host: "0.0.0.0", allowedHosts: ["status.example"] })("node-0.gatehouse.svc")).toBe(
     false,

@@ -25,7 +25,7 @@ export function isLoopback(host: string): boolean {
 export type AllowedHosts = Readonly<{ host: string; allowedHosts: readonly string[] }>;
 
 /**
- * Whether a Host header may ask an operator's listener. On loopback only an address, `localhost` or a listed name does: a page in a
+ * Whether an operator's listener accepts a Host header. On loopback only an address, `localhost` or a listed name does: a page in a
  * browser on this machine could else make its own name resolve to 127.0.0.1 and read what is served (DNS rebinding). Elsewhere every
  * name does, until some are listed.
  */

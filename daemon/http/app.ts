@@ -30,7 +30,7 @@ export type App = Hono<AppVariables>;
 export type AppOptions = Readonly<{
   /** Larger bodies are answered 413. */
   bodyLimitBytes: number;
-  /** Whether a Host header may ask; absent: every one may. Others are answered 403. */
+  /** Whether a Host header is accepted; absent: every one is. Others are answered 403. */
   isAllowedHost?: (header: string | undefined) => boolean;
 }>;
 
@@ -85,12 +85,12 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   return app;
 }
 
-/** Answers 403 to a Host header that may not ask. */
+/** Answers 403 to a Host header that is not accepted. */
 function hostCheck(isAllowedHost: (header: string | undefined) => boolean): MiddlewareHandler<AppVariables, string> {
   return (c, next) => {
     const host = c.req.header("Host");
     if (isAllowedHost(host)) return next();
-    const error = `this host is not served here: ${host ?? "none"}; ask by address, or add its name to allowedHosts`;
+    const error = `this host is not served here: ${host ?? "none"}; use an address, or add its name to allowedHosts`;
     return Promise.resolve(c.json({ error }, 403));
   };
 }

@@ -48,7 +48,7 @@ export async function listenForOperations(
 }
 
 /**
- * Adds what an operator's tools ask every service: `/livez` (the process runs), `/readyz` (it is fit for traffic; 503 with the
+ * Adds what an operator's tools read from every service: `/livez` (the process runs), `/readyz` (it is fit for traffic; 503 with the
  * reason when not; `degraded` with 200 and the reason where something that it can do without for a while fails), `/metrics` (Prometheus text, or OpenMetrics where there are exemplars) and
  * `/configuration` (digests of the settings and files that it runs with).
  */

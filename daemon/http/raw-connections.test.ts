@@ -138,8 +138,8 @@ describe("a body in many chunks", () => {
   });
 });
 
-describe("a server that asks before it makes a socket", () => {
-  it("makes none of a connection that may not come, and gives others on; so does one that asks alike", async () => {
+describe("a server that checks before it makes a socket", () => {
+  it("makes none of a connection that may not come, and gives others on; so does one that checks alike", async () => {
     const asked: string[] = [];
     const [first, second] = [createServer(), createServer()];
     admitBefore(first, (address) => {

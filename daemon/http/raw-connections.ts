@@ -4,7 +4,7 @@ import type { SocketHandle } from "../hand-over/socket-exchange.ts";
 
 /**
  * What rests on how Node works inside, and on nothing that it documents: that an accepted socket and a request hand on what they read by their
- * `push`, that a server serves a connection by its "connection" listeners, that it asks its `blockList` before it makes a socket, and that its
+ * `push`, that a server serves a connection by its "connection" listeners, that it checks its `blockList` before it makes a socket, and that its
  * listening socket is its `_handle`, which can be sent to another process as it is. All of it stands here; the tests fail when Node changes.
  */
 
@@ -31,7 +31,7 @@ export function putBefore(server: Server, before: (behind: ServeConnection) => S
   );
 }
 
-/** What a server asks before it makes a socket of a connection that it has accepted. */
+/** What a server checks before it makes a socket of a connection that it has accepted. */
 class Admission extends BlockList {
   readonly #mayCome: (remoteAddress: string) => boolean;
 
@@ -46,14 +46,14 @@ class Admission extends BlockList {
 }
 
 /**
- * Asks before a server makes a socket of a connection; one that may not come is closed without a word, which costs a fifth of a socket and
+ * Checks a connection before a server makes a socket of it; one that may not come is closed without a word, which costs a fifth of a socket and
  * of what serves it. Node gives a server such a list when it is created, and a `node:http` server none.
  */
 export function admitBefore(server: NetServer, mayCome: (remoteAddress: string) => boolean): void {
   Object.assign(server, { blockList: new Admission(mayCome) });
 }
 
-/** Makes a server that takes connections for another one ask as that does. */
+/** Makes a server that takes connections for another one check as that does. */
 export function admitAlike(server: NetServer, other: NetServer): void {
   Object.assign(server, { blockList: (other as NetServer & Readonly<{ blockList?: BlockList }>).blockList });
 }

@@ -8,7 +8,7 @@ import { z } from "zod";
 /** Yes or no: a flag in a settings file, `true` or `false` in the environment. */
 export const yesOrNo = z.boolean().meta({ expected: "true or false" });
 
-/** A TCP port; 0 asks the operating system for a free one. */
+/** A TCP port; 0 lets the operating system choose a free one. */
 export const port = z.int().min(0).max(65_535).meta({ expected: "a port number from 0 to 65535 (0: any free port)" });
 
 /** An address to listen on. */

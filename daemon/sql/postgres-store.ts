@@ -27,7 +27,7 @@ export type PostgresStoreOptions = PostgresOptions &
     setting: string;
   }>;
 
-/** Transactions that PostgreSQL asks to run again are, this often at most. */
+/** Most times that a transaction is run again when PostgreSQL requests it. */
 const transactionAttemptsMax = 5;
 const transactionBackoff = { initialMs: 20, maxMs: 160 } as const;
 /** A client waits this much longer than the server may take, so that the server's own answer comes first. */
@@ -151,13 +151,13 @@ function numericTypes(): TypeOverrides {
 /** What the driver's errors have in common; `code` is a SQLSTATE of five characters, or an error code of Node. */
 type Failure = Readonly<{ code?: string; message: string }>;
 
-/** serialization_failure and deadlock_detected: PostgreSQL asks to run the transaction again (PostgreSQL manual, "Serialization Failure Handling"). */
+/** serialization_failure and deadlock_detected: PostgreSQL requests to run the transaction again (PostgreSQL manual, "Serialization Failure Handling"). */
 const runAgain = new Set(["40001", "40P01"]);
 
 /** SQLSTATE classes of faults that lie in the statement or its values: no other moment makes them good. */
 const lasting = /^(22|23|42)[0-9A-Z]{3}$/;
 
-/** Whether PostgreSQL asks to run the transaction again. */
+/** Whether PostgreSQL requests to run the transaction again. */
 export function isSerializationFailure(error: unknown): boolean {
   return runAgain.has((error as Failure).code ?? "");
 }

@@ -6,7 +6,7 @@ import { findControlAddress } from "./control-client.ts";
 import type { Pruning } from "../pruning.ts";
 
 /**
- * Serves what `node_cli` asks a running node, over a Unix socket in the workspace's run directory, which the owner alone may
+ * Serves the requests of `node_cli` to a running node, over a Unix socket in the workspace's run directory, which the owner alone may
  * enter: `GET /prune` and `POST /prune/auto` answer PruneInfo as JSON.
  */
 export async function startControlServer(runDirectory: string, pruning: Pruning): Promise<AsyncDisposable> {

@@ -94,7 +94,7 @@ async function isReady(url: string): Promise<boolean> {
 
 const versionDeadlineMs = 5_000;
 
-/** Whether a program can be run by its name alone: asks it for its version. */
+/** Whether a program can be run by its name alone: runs it for its version. */
 export async function isOnPath(program: string): Promise<boolean> {
   try {
     const child = await startProcess(() =>

@@ -139,7 +139,7 @@ function textOf(data: RawData): string {
   return Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(data as Buffer).toString("utf8");
 }
 
-/** Finds what one block has for a topic, as JSON texts; each block's answers are computed once for all who ask. */
+/** Finds what one block has for a topic, as JSON texts; each block's answers are computed once for all subscribers. */
 type BlockNotifications = (topic: Topic) => Promise<readonly string[]>;
 
 /** Prepares the notifications of a block. */

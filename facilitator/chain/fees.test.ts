@@ -39,7 +39,7 @@ test("the limit caps the quote, and refuses when the chain asks more", async () 
     maxFeePerGas: parseGwei("15"),
   });
   await expect(quotesFor(parseGwei("10"), parseGwei("1"), 10.5).quotes.quote()).rejects.toThrow(
-    "the chain asks 11 gwei for gas, settlement.maxFeePerGasGwei allows 10.5",
+    "the chain charges 11 gwei for gas, settlement.maxFeePerGasGwei allows 10.5",
   );
 });
 

@@ -7,7 +7,7 @@ export type Fees = Readonly<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint
 
 /** Quotes fees; one quote serves all transactions of the next moment. */
 export type FeeQuotes = Readonly<{
-  /** @throws {ChainError} when the node can't say, or when the chain asks more than the limit. */
+  /** @throws {ChainError} when the node can't say, or when the chain charges more than the limit. */
   quote: () => Promise<Fees>;
 }>;
 
@@ -47,7 +47,7 @@ function feesFor(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
   if (needed > limit) {
     throw new ChainError(
       "refused",
-      `the chain asks ${Value.formatGwei(needed)} gwei for gas, settlement.maxFeePerGasGwei allows ${Value.formatGwei(limit)}`,
+      `the chain charges ${Value.formatGwei(needed)} gwei for gas, settlement.maxFeePerGasGwei allows ${Value.formatGwei(limit)}`,
     );
   }
   const generous = 2n * baseFeePerGas + tip;

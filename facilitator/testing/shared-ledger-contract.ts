@@ -98,9 +98,9 @@ function testRequests(open: () => Promise<SharedDatabase>): void {
     const { requests, lease, inTerm } = database.connect();
     const term = inTerm((await lease.acquire()) ?? 0);
     await requests.add(settlement);
-    await term.requests.decline(settlement.id, "the chain asks too much");
+    await term.requests.decline(settlement.id, "the chain charges too much");
     expect(await requests.states([settlement.id])).toEqual(new Map());
-    expect(await requests.unsentReason(settlement.id)).toBe("the chain asks too much");
+    expect(await requests.unsentReason(settlement.id)).toBe("the chain charges too much");
     expect(await requests.add(settlement), "it can be requested again").toBe(true);
     await term.ledger.begin([{ settlement, attempt }]);
     await term.requests.decline(settlement.id, "too late");

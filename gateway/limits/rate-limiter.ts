@@ -11,7 +11,7 @@ export type Rates = Readonly<{
 /** `undefined`: go on. A number: refused, and how many milliseconds until the call would fit. */
 export type RateDecision = number | undefined;
 
-/** Charges calls to callers. The in-process limiter answers at once, one that asks a store later. */
+/** Charges calls to callers. The in-process limiter answers at once, one that queries a store later. */
 export type RateLimiter = Readonly<{
   acquire: (key: string, costUnits: number, rates: Rates) => RateDecision | Promise<RateDecision>;
   /**

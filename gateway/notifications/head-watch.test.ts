@@ -67,7 +67,7 @@ describe("the watch of the head", () => {
     expect(state.resets).toBe(0);
   });
 
-  it("says that the node is back when only asking showed that it was away", async () => {
+  it("says that the node is back when only a request showed that it was away", async () => {
     const { state, watch } = startWatch();
     using _ = watch;
     await vi.advanceTimersByTimeAsync(2_000);

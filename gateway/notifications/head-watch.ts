@@ -9,10 +9,10 @@ export type HeadWatchOptions = Readonly<{ pollIntervalMs: number; timeoutMs: num
 
 /** Silence of the newHeads subscription after which the head is requested as well. */
 const silentAfterMs = 2_000;
-/** Heads found by asking, one after another, from which the subscription counts as stalled. */
+/** Heads found by polling, one after another, from which the subscription counts as stalled. */
 const missedHeads = 3;
 
-/** Follows the node's head: by one newHeads subscription, by asking while there is none or it says nothing. */
+/** Follows the node's head: by one newHeads subscription, by polling while there is none or it is silent. */
 export type HeadWatch = Disposable & Readonly<{ linkOpened: () => void; linkLost: () => void }>;
 
 export type HeadWatchDependencies = Readonly<{

@@ -26,7 +26,7 @@ export type NodeSubscriptions = Readonly<{
 /** Has none at first. */
 export function createNodeSubscriptions({ link, isWanted, notify }: NodeSubscriptionsDependencies): NodeSubscriptions {
   const byId = new Map<string, SharedSubscription>();
-  /** `asking`: subscriptions that are being requested from the node; `early`: what came before its answers were read. */
+  /** `requesting`: subscriptions that are being requested from the node; `early`: what came before its answers were read. */
   const state = { losses: 0, requesting: 0, early: [] as (readonly [id: string, result: string])[] };
 
   const unsubscribe = (id: string) => void link().call("eth_unsubscribe", `[${id}]`);

@@ -14,7 +14,7 @@ export type NodeRead = Readonly<{
   /** JSON text of the id that its answer carries. */
   id: string;
   method: Method;
-  /** Key of the caller who asks. */
+  /** Key of the caller. */
   caller: string;
   /** What is held for the caller's connection. */
   memory: HeldBytes;

@@ -115,7 +115,7 @@ describe("an answer's body", () => {
     ).toBe(`150000${parts.join("")}`);
   });
 
-  test("asks to wait when its sink has enough, and sends a sink that is gone no more", () => {
+  test("waits when its sink has enough, and sends a sink that is gone no more", () => {
     const reads = ["3\r\nans\r\n3\r\nwer\r\n", "1\r\ns\r\n", "0\r\n\r\n"];
     expect(read(reads, { wantsWhole: false, onChunk: () => false })).toMatchObject({ holds: 2, state: "done" });
     const { body, taken } = read(reads.slice(0, 1));

@@ -12,7 +12,7 @@ export type AnswerBodyDependencies = Readonly<{
   sink: AnswerSink;
   /** Memory in which a short answer is put together. */
   scratch: ScratchBuffers;
-  /** The sink asks to wait for `resume`. */
+  /** The sink requests to wait for `resume`. */
   hold: () => void;
 }>;
 

@@ -4,7 +4,7 @@ import type { TraceContext } from "#daemon/http/trace-context.ts";
 
 /** One call to the node. */
 export type NodeCall = Readonly<{
-  /** Who asks: callers are served by turns. */
+  /** The caller: callers are served by turns. */
   caller: string;
   /** What its answer is held in where it is collected; absent: it is the gateway's own question. */
   memory?: HeldBytes | undefined;

@@ -37,7 +37,7 @@ function flood({ turns, work }: ReturnType<typeof turnsByHand>, caller: string, 
 }
 
 describe("SharedTurns", () => {
-  it("let work go on until the turn's time is over, counted from who asks first", () => {
+  it("let work go on until the turn's time is over, counted from the first look", () => {
     const { turns, work, nextTurn } = turnsByHand();
     work(100);
     expect(turns.isOver()).toBe(false);

@@ -35,7 +35,7 @@ export class SharedTurns {
     return this.#source.now();
   }
 
-  /** Whether this turn's time is over; it counts from the first time that anybody asks. */
+  /** Whether this turn's time is over; it counts from the first look. */
   isOver(): boolean {
     if (this.#endsAt !== undefined) return this.#source.now() >= this.#endsAt;
     this.#begin();

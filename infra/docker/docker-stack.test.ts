@@ -103,7 +103,7 @@ describe("the stack on Docker", () => {
     expect(readHandedSettings(recorded)).toMatchObject({ restart: { budgetPerHour: 3 } });
   });
 
-  it("lets no page in a browser on the host ask what is published on loopback", () => {
+  it("lets no page in a browser on the host read what is published on loopback", () => {
     expect(readHandedSettings(recorded)).toMatchObject({
       listen: { allowedHosts: ["sidecar", "gh-sidecar"] },
       gateway: { callers: { corsOrigins: [] } },

@@ -30,10 +30,10 @@ export function findSocketGroup(path: string): number | undefined {
 /** Docker's two builders, by the provider's names. */
 export type ImageBuilder = "BuilderV1" | "BuilderBuildKit";
 
-/** What a stack asks an engine for differently by its age. */
+/** What a stack requests from an engine differently by its age. */
 export type EngineTraits = Readonly<{
   builder: ImageBuilder;
-  /** Whether a health check may have a start interval; the provider refuses to ask an older engine for one. */
+  /** Whether a health check may have a start interval; the provider refuses to request one from an older engine. */
   startInterval: boolean;
 }>;
 

@@ -16,7 +16,7 @@ export const healthTimeProperties: readonly string[] = ["interval", "startInterv
   (time) => `healthcheck.${time}`,
 );
 
-/** The program in Gatehouse's images that asks the service; it needs no shell. */
+/** The program in Gatehouse's images that probes the service; it needs no shell. */
 const program = ["node", "/app/infra/images/health-check.mjs"] as const;
 
 /**
@@ -46,7 +46,7 @@ const timesWithStartInterval: Times = {
   retries: times.failures,
 };
 
-/** One interval serves the start and the years after. Gatehouse's program is run often, and rests before it asks a service that was well. */
+/** One interval serves the start and the years after. Gatehouse's program is run often, and rests before it probes a service that was well. */
 function timesWithout(rests: boolean): Times {
   const { every, failures } = rests ? times.withoutStartInterval.rests : times.withoutStartInterval.others;
   return {

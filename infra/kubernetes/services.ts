@@ -45,7 +45,7 @@ export function buildNodeServices(
   ];
 }
 
-/** Whoever asks how the pod is wants an answer above all while the pod is not ready. */
+/** An answer about the pod is wanted above all while the pod is not ready. */
 function evenUnready(made: Service): Service {
   return { ...made, spec: { ...made.spec, publishNotReadyAddresses: true } };
 }

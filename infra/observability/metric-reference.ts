@@ -20,7 +20,7 @@ const parts: Readonly<Record<Part, Readonly<{ title: string; by: string }>>> = {
   resourceServer: { title: "The resource server", by: "The resource server, at `operations.port`." },
   engineProxy: {
     title: "The engine proxy",
-    by: "The engine proxy, at `/metrics` of its Unix socket, and the sidecar before it, which asks there at each scrape: the proxy's container has no network.",
+    by: "The engine proxy, at `/metrics` of its Unix socket, and the sidecar before it, which scrapes it at each scrape: the proxy's container has no network.",
   },
 };
 

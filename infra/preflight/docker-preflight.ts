@@ -130,7 +130,7 @@ async function imageProblems(config: StackConfig, { requestEngine }: DockerLook)
       const here = await requestEngine(`/images/${encodeURI(name)}/json`);
       if (here.status === 200) return key === "baseImage" ? baseProblems(config, here.body, requestEngine) : [];
       const there = await requestEngine(`/distribution/${encodeURI(name)}/json`);
-      // A registry that wants to know who asks is answered by the engine's own client, later.
+      // A registry that requires authentication is answered by the engine's own client, later.
       if ([200, 401, 403].includes(there.status)) return [];
       const why = message.safeParse(there.body).data?.message ?? `HTTP ${there.status}`;
       const wrong = `found ${name}, which the engine does not have and can't pull (${why});`;

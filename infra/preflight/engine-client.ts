@@ -8,15 +8,15 @@ export type EngineAnswer = Readonly<{ status: number; headers: IncomingHttpHeade
 /** A request to an engine; by default a GET without a body. */
 export type EngineRequest = Readonly<{ method?: "GET" | "HEAD" | "POST" | "DELETE"; body?: unknown }>;
 
-/** Asks an engine; `path` begins with a slash. Rejects when it does not answer in time. */
+/** Sends a request to an engine; `path` begins with a slash. Rejects when it does not answer in time. */
 export type EngineClient = (path: string, how?: EngineRequest) => Promise<EngineAnswer>;
 
-/** How long an engine may take; it asks a registry for an image that it does not have. */
+/** How long an engine may take; it queries a registry for an image that it does not have. */
 const deadlineMs = 10_000;
 
 const answerLimitBytes = 8_388_608;
 
-/** The way to ask an engine from here; `undefined` where only its own client knows the way (ssh, named pipes, TLS). */
+/** The way to an engine from here; `undefined` where only its own client knows the way (ssh, named pipes, TLS). */
 export function createEngineClient(dockerEngine: string, hasCertificates: boolean): EngineClient | undefined {
   const { protocol, hostname, port, pathname } = new URL(dockerEngine);
   if (protocol === "unix:") return (path, how) => send({ url: `http://docker${path}`, socketPath: pathname }, how);

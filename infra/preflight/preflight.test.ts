@@ -23,7 +23,7 @@ const running = [
 let engine: Server;
 let taken: Server;
 
-/** The questions of an engine that the program asks, answered as Docker does. */
+/** The requests that the program sends to an engine, answered as Docker does. */
 function answer(path: string): readonly [status: number, body: unknown] {
   if (path === "/version") return [200, { ApiVersion: "1.41" }];
   if (path === "/containers/json") return [200, running];
@@ -115,7 +115,7 @@ describe("before anything is made on Docker", () => {
     ]);
   });
 
-  it("an image in a registry that asks who one is, is left to the engine's own client", async () => {
+  it("an image in a registry that requires authentication is left to the engine's own client", async () => {
     const ports = { resourceServerPort: "14021", statusPort: "19600" };
     expect(await problemsOf({ ...ports, gatehouseImage: "private.example/gatehouse:1" })).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { operatorPaths } from "#daemon/stack-services.ts";
 
-/** How one asks a service whether it is well; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
+/** How a service is probed; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
 export type HealthSpec = NetworkHealth | PortHealth | SocketHealth | CommandHealth;
 
 /** A service on a port. */
@@ -28,11 +28,11 @@ export type PortHealth = Readonly<{
 /** A service on a Unix socket. */
 type SocketHealth = Readonly<{ kind: "socket"; socketPath: string; startWithinSeconds: number }>;
 
-/** A service whose image brings the program that asks: status 0 means well. */
+/** A service whose image brings the probing program: status 0 means well. */
 type CommandHealth = Readonly<{ kind: "command"; command: readonly string[]; startWithinSeconds: number }>;
 
 /**
- * How often a service is queried, in seconds; both targets take their times from here. Once it is well, seldom where asking starts a process in
+ * How often a service is queried, in seconds; both targets take their times from here. Once it is well, seldom where a probe starts a process in
  * its container (Docker), more often where it is a connection from outside (Kubernetes).
  */
 export const healthTimes = {

@@ -113,11 +113,11 @@ export type ServiceSpec = Readonly<{
   metrics?: MetricsSpec;
   /** A configuration that has to be there before the first start; the node's. */
   seed?: SeedSpec;
-  /** Absent where there is nobody to ask. */
+  /** Absent where there is nothing to probe. */
   health: HealthSpec | undefined;
   limits: ResourceLimits;
   user: Readonly<{ uid: number; gid: number }>;
-  /** What asks it to stop, where that is not SIGTERM. */
+  /** The signal that stops it, where that is not SIGTERM. */
   stopSignal?: "SIGINT";
   stopGraceSeconds: number;
   replicas: Replicas;

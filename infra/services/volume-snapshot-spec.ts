@@ -12,7 +12,7 @@ export type VolumeSnapshotArgs = CommonArgs &
     className?: string | undefined;
   }>;
 
-/** Builds what takes one snapshot and ends; it asks the API server alone. */
+/** Builds what takes one snapshot and ends; it contacts the API server alone. */
 export function volumeSnapshotSpec(args: VolumeSnapshotArgs): BuiltService {
   return buildService(
     {

@@ -71,7 +71,7 @@ function placeOf({ loc }: Located): TextPosition {
   return { line: loc.start.line, column: loc.start.column };
 }
 
-/** Scalars as they are; for objects and arrays only what kind they are, because rules ask no more. */
+/** Scalars as they are; for objects and arrays only what kind they are, because rules need no more. */
 function valueOf(node: ValueNode): unknown {
   switch (node.type) {
     case "Object":

@@ -1,5 +1,5 @@
 /**
- * What the package from a registry brings with it instead of asking npm for it: four families of packages of which Gatehouse uses less than a
+ * What the package from a registry brings with it instead of having npm install it: four families of packages of which Gatehouse uses less than a
  * megabyte, and npm would install 73. OpenTelemetry's interface is not among them: prom-client brings it, and there is to be one of it.
  * See docs/decisions/0019-bundled-families.md.
  */

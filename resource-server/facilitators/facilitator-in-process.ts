@@ -63,7 +63,7 @@ export async function createFacilitatorInProcess(
   dependencies.yields(facilitator.yieldTerm);
   const followed = rememberFitness();
   const readiness = () => followed(wholeCheck(facilitator));
-  // Whoever asks first may do so when the node it was started with is down already.
+  // The first request may come when the node it was started with is down already.
   readiness();
   return {
     ...callInProcess(facilitator),
@@ -72,7 +72,7 @@ export async function createFacilitatorInProcess(
   };
 }
 
-/** Asks a facilitator of this process, which needs not read again what this process has read. */
+/** Calls a facilitator of this process, which needs not read again what this process has read. */
 export function callInProcess({
   verify,
   settle,

@@ -33,7 +33,7 @@ function facilitator(answer: Answer, { timeoutMs = 5_000, ...options }: Options 
 const kinds = (network: string) => ({ kinds: [{ x402Version: 2, scheme: "exact", network }], extensions: [] });
 
 describe("facilitatorOverHttp", () => {
-  it("asks with payload and requirements, names the sale to settle for, and gives the verdict", async () => {
+  it("sends payload and requirements, names the sale to settle for, and gives the verdict", async () => {
     const sent = createPayload();
     const asked: unknown[] = [];
     await using client = facilitator((path, body, headers) => {

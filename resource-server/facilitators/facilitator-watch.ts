@@ -7,7 +7,7 @@ import type { SupportedKinds } from "./facilitation.ts";
 const fitPauseMs = 10_000;
 const unfitPauseMs = 500;
 
-/** Knows whether a facilitator can be used, without asking it. */
+/** Knows whether a facilitator can be used, without a request to it. */
 export type FacilitatorWatch = AsyncDisposable & Readonly<{ readiness: () => ReadinessCheck }>;
 
 /**

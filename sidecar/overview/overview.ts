@@ -30,7 +30,7 @@ const sharedAssets = ["elements.js", "figures.js", "page.css", "times.js"];
 
 /**
  * Serves one page about several services, and looks at them until it is disposed of: `GET /` for people, `GET /overview` as JSON. Like the
- * status page it loads nothing from elsewhere, and on loopback answers only who asks by address or by an allowed name.
+ * status page it loads nothing from elsewhere, and on loopback answers only requests by address or by an allowed name.
  *
  * @throws {StartupError} when the port is taken or the address is not this machine's.
  */

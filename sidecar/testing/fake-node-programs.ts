@@ -95,7 +95,7 @@ const pid = () => { try { return Number(readFileSync("../node.pid", "utf8")); } 
 })();
 `;
 
-/** The command-line tool. A strict one knows no \`--version\`, asks the running node, and prints two of PruneInfo's five fields. */
+/** The command-line tool. A strict one knows no \`--version\`, queries the running node, and prints two of PruneInfo's five fields. */
 export const nodeCliProgram = ({ profile }: FakePrograms) => `
 const { existsSync, readFileSync, writeFileSync } = require("node:fs");
 const strict = ${profile === "strict"};

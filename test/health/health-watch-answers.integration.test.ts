@@ -83,6 +83,6 @@ test.each([
   await using node = await serve((_request, response) => response.writeHead(status).end(body));
   await using health = watch(node.url);
   expect(await health.words("RpcAnswering", "NotJsonRpc")).toBe(
-    `${words}, not JSON; is it the node's RPC port, and does node.httpUrl have what it asks for?`,
+    `${words}, not JSON; is it the node's RPC port, and does node.httpUrl have the credentials that it requires?`,
   );
 });

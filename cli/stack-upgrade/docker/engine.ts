@@ -38,7 +38,7 @@ export type EngineJob = Readonly<{
 /** The few calls of a Docker engine that an upgrade needs. Each has a deadline, and throws {@link EngineError}. */
 export type Engine = Readonly<{
   inspect: (container: string) => Promise<EngineContainer | undefined>;
-  /** Asks the process to end, and kills it after the container's own grace; a container that is not there, or stands still, is left as it is. */
+  /** Has the process end, and kills it after the container's own grace; a container that is not there, or stands still, is left as it is. */
   stop: (container: string) => Promise<void>;
   start: (container: string) => Promise<void>;
   remove: (container: string) => Promise<void>;

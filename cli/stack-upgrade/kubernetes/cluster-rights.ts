@@ -22,7 +22,7 @@ const needed: readonly Right[] = [
   { group: snapshotGroup, resource: "volumesnapshotclasses", verbs: ["list"], scoped: false },
 ];
 
-/** The rights that an upgrade takes and whoever asks has not, as in "patch statefulsets". */
+/** The rights that an upgrade needs and the caller lacks, as in "patch statefulsets". */
 export async function findMissingRights(namespace: string, cluster: Cluster): Promise<readonly string[]> {
   const wanted = needed.flatMap(({ verbs, ...right }) => verbs.map((verb) => ({ ...right, verb })));
   const reviews = wanted.map(({ group, resource, subresource, verb, scoped }): ClusterObject => {

@@ -30,7 +30,7 @@ export type PulumiState = Readonly<{
   pendingCreations: readonly string[];
 }>;
 
-/** What an upgrade asks of Pulumi's command line about one stack. Each throws {@link PulumiError}. */
+/** What an upgrade runs of Pulumi's command line for one stack. Each throws {@link PulumiError}. */
 export type PulumiCli = Readonly<{
   /** The backend that has the state: another one may have a stack of the same name. */
   readBackend: () => Promise<PulumiBackend>;

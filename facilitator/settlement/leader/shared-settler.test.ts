@@ -62,7 +62,7 @@ test("a sale whose request was declined does not get the success of the next one
   await new Promise(setImmediate);
   expect(watch.size(), "the first sale waits").toBe(1);
   const leader = inTerm((await lease.acquire()) ?? 0);
-  await leader.requests.decline(payment.id, "the chain asks too much");
+  await leader.requests.decline(payment.id, "the chain charges too much");
   const settlement = toSettlement(payment, "second", sampleMs);
   expect(await requests.add(settlement)).toBe(true);
   await leader.ledger.begin([{ settlement, attempt: sampleAttempt }]);
@@ -83,7 +83,7 @@ test("a sale whose request is declined while it tries again, in a replica that s
   await using _ = watch;
   expect(await requests.add(toSettlement(payment, "first", sampleMs))).toBe(true);
   const leader = inTerm((await lease.acquire()) ?? 0);
-  onAcquire = () => leader.requests.decline(payment.id, "the chain asks too much");
+  onAcquire = () => leader.requests.decline(payment.id, "the chain charges too much");
   const { caller } = createSale(payment, "first");
   expect(await settler.settle(payment, caller)).toEqual({ state: "pending", transaction: "" });
 });

@@ -31,7 +31,7 @@ test("receipts are looked for at once only when there is a new transaction", asy
 });
 
 test("a fault is reported once while it lasts, and again when it comes back", async () => {
-  let fault: string | undefined = "the chain asks too much";
+  let fault: string | undefined = "the chain charges too much";
   const { replace, errors } = submitterWith(async () => {
     if (fault !== undefined) throw new Error(fault);
     return { signed: 1, again: [] };

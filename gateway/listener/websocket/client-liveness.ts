@@ -4,7 +4,7 @@ import type { WebSocket } from "ws";
 export type ClientLiveness = Readonly<{
   /** It answered. */
   heard: () => void;
-  /** Asks whether it is there; drops it when the last question had no answer. */
+  /** Pings it; drops it when the last ping had no answer. */
   ping: () => void;
 }>;
 

@@ -28,7 +28,7 @@ export type ClientSessionDependencies = Readonly<{
 /** A WebSocket client being served. */
 export type ClientSession = Readonly<{
   subscriptions: () => number;
-  /** Asks whether the client is alive; drops it when the last question had no answer. */
+  /** Pings the client; drops it when the last ping had no answer. */
   ping: () => void;
   /** Answers what is under way, then closes with 1001; settles when that is done. */
   leave: () => Promise<void>;

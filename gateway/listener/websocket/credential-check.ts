@@ -19,7 +19,7 @@ export function createCredentialCheck(
   withdrawn: () => void,
 ): Readonly<{ ping: () => void }> {
   const judge = (identity: CallerIdentity) => {
-    // Nobody has looked: the next ping asks again.
+    // Nobody has looked: the next ping checks again.
     if (identity.kind === "refused" && identity.retryAfterSeconds !== undefined) return;
     const isSame =
       identity.kind === "caller" && identity.caller.key === caller.key && identity.caller.tierName === caller.tierName;

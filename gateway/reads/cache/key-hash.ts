@@ -2,8 +2,8 @@
 const lookedAt = 256;
 
 /**
- * What is looked at of a key, as bytes. A key is put together from others and cut out of others, and to ask such a string for one character
- * takes several times as long as to ask a buffer.
+ * What is looked at of a key, as bytes. A key is put together from others and cut out of others, and to read one character of such a string
+ * takes several times as long as of a buffer.
  */
 const looked = Buffer.allocUnsafeSlow(2 * lookedAt);
 const words = new Int32Array(looked.buffer);

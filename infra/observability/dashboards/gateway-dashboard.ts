@@ -59,7 +59,7 @@ export const gatewayDashboard: Dashboard = {
         },
         {
           title: "Duration at the node",
-          description: "The node's part of the duration: from asking it to the end of its answer.",
+          description: "The node's part of the duration: from the request to the end of its answer.",
           unit: "s",
           queries: [
             { expr: quantile(0.5, "", nodeBuckets), legend: "p50" },

@@ -83,7 +83,7 @@ export const nodeDashboard: Dashboard = {
         },
         {
           title: "RPC latency",
-          description: "Time that the node takes to answer eth_blockNumber, as the sidecar asks it each second.",
+          description: "Time that the node takes to answer eth_blockNumber, as the sidecar requests it each second.",
           unit: "s",
           width: 12,
           queries: [

@@ -50,7 +50,7 @@ function show({ at, targets }) {
   setText(find("#updated"), `Live: updated at ${timeOfDay(Date.now(), { seconds: true })}.`);
 }
 
-async function ask() {
+async function readStatus() {
   const response = await fetch("/overview", { signal: AbortSignal.timeout(timeoutMs), cache: "no-store" });
   if (!response.ok) throw new Error(`status ${response.status}`);
   return response.json();
@@ -58,7 +58,7 @@ async function ask() {
 
 setText(find("#time-zone"), Intl.DateTimeFormat().resolvedOptions().timeZone);
 for (;;) {
-  const answer = await ask().catch(() => undefined);
+  const answer = await readStatus().catch(() => undefined);
   document.body.classList.toggle("stale", answer === undefined);
   if (answer === undefined) {
     setText(find("#summary"), "The overview does not answer: what is below is old.");

@@ -65,7 +65,7 @@ async function send(name, body) {
   return actions[name].results[answer.result](answer);
 }
 
-function ask(name) {
+function confirmAction(name) {
   const { label, agree } = actions[name];
   if (find("#token").value.trim() === "") {
     setText(find("#action-result"), "Type the token first.");
@@ -89,7 +89,7 @@ function ask(name) {
 async function act() {
   const { name, body } = agreed;
   find("#confirm").close();
-  setText(find("#action-result"), "Asking the sidecar\u2026");
+  setText(find("#action-result"), "Waiting for the sidecar\u2026");
   const words = await send(name, body).catch(
     () => "No answer: it is not known whether anything was done. Look at the events.",
   );
@@ -98,7 +98,7 @@ async function act() {
 
 function button(name) {
   const made = element("button", { type: "button" }, actions[name].label);
-  made.addEventListener("click", () => ask(name));
+  made.addEventListener("click", () => confirmAction(name));
   return made;
 }
 

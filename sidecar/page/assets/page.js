@@ -60,7 +60,7 @@ function showStale(why) {
   refreshTimes(nowMs);
 }
 
-async function ask() {
+async function readStatus() {
   const response = await fetch("/status", { signal: AbortSignal.timeout(timeoutMs), cache: "no-store" });
   if (!response.ok) throw new Error(`it answered with status ${response.status}`);
   return response.json();
@@ -72,10 +72,10 @@ function words(error) {
   return error instanceof TypeError ? "it can't be reached" : error.message;
 }
 
-/** Asks, and shows the answer; an answer that this page can't show is not taken for a sidecar that is away. */
+/** Reads the status, and shows it; an answer that this page can't show is not taken for a sidecar that is away. */
 async function update() {
   try {
-    const status = await ask().catch((error) => showStale(words(error)));
+    const status = await readStatus().catch((error) => showStale(words(error)));
     if (status !== undefined) {
       last = { status, atMs: Date.now() };
       show(status);

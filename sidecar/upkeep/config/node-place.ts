@@ -86,7 +86,7 @@ export function findNode(
       return { moved };
     },
     [Symbol.asyncDispose]: async () => {
-      // The end of the process closes both; asking a file system that hangs to do it would keep the process from ending.
+      // The end of the process closes both; a close on a file system that hangs would keep the process from ending.
       if (fileDeadline.hangs()) return;
       await watch[Symbol.asyncDispose]();
       lock[Symbol.dispose]();

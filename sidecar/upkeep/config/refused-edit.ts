@@ -158,7 +158,7 @@ export function forgetRefusal(config: ObservedConfig): boolean {
   return true;
 }
 
-/** Asks `restart.checkCommand`: of a content that passes once, of one that it refuses again and again, ever more rarely. */
+/** Runs `restart.checkCommand`: on a content that passes once, of one that it refuses again and again, ever more rarely. */
 async function dryStart(
   { contentHash }: UsableReading,
   { checkCommand, timeoutMs, signal }: EditOptions,

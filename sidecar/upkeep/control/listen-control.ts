@@ -59,7 +59,7 @@ async function close(server: Server): Promise<void> {
 
 const starting = { error: "the sidecar is starting; try again in a moment" };
 
-/** Adds what `gatehouse resume`, `restart`, `adopt`, `upgrade` and `restore` ask a sidecar. Whoever reaches these routes may change the node. */
+/** Adds what `gatehouse resume`, `restart`, `adopt`, `upgrade` and `restore` request from a sidecar. Whoever reaches these routes may change the node. */
 function controlRoutes(app: App, current: () => UpkeepControl | undefined): void {
   app.get(controlPath, (c) => {
     const control = current();

@@ -36,7 +36,7 @@ export const checkWithinMs = 180_000;
 const responseLimitBytes = 1_048_576;
 
 /**
- * Asks a running sidecar.
+ * Sends a request to a running sidecar.
  *
  * @throws {ControlError} when none answers there, it refuses, or it is another program.
  */
@@ -119,7 +119,7 @@ async function requestAt<Schema extends z.ZodType>(
 function refusal(place: string, status: number): string {
   if (status === 401 || status === 400) return `${place} refuses the token; give that of upkeep.controlToken.`;
   if (status === 404)
-    return `${place} has no control: set upkeep.controlToken for its sidecar, or ask by --state-directory.`;
+    return `${place} has no control: set upkeep.controlToken for its sidecar, or use --state-directory.`;
   return `${place} answered with status ${status}; look at the sidecar's log.`;
 }
 

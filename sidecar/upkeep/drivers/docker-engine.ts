@@ -75,7 +75,7 @@ export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions): 
   };
 }
 
-/** The client is loaded when it is first needed: it takes 6 MiB, which a sidecar that never asks an engine has no use for. */
+/** The client is loaded when it is first needed: it takes 6 MiB, which a sidecar that never calls an engine has no use for. */
 async function createAgent(options: Agent.Options): Promise<Agent> {
   const { Agent } = await import("undici");
   return new Agent(options);

@@ -56,7 +56,7 @@ const stallMs = 150;
 /** Clock ticks, in which Linux reports a process's start and the machine's uptime. */
 const precisionMs = 25;
 
-test("a process is never taken for younger than it is, however long this one stands still while it asks", async () => {
+test("a process is never taken for younger than it is, however long this one stands still while it looks", async () => {
   const child = spawn("sleep", ["60"]);
   try {
     await new Promise((resolve) => child.once("spawn", resolve));

@@ -14,14 +14,14 @@ export type KubernetesApiOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-/** What proves to the API server who asks; read again each time, because tokens are rotated. */
+/** The credential for the API server; read again each time, because tokens are rotated. */
 type KubernetesCredentials = Readonly<{ token: string; ca: string | undefined; namespace: string }>;
 
 /** The API server, as the pod's own service account sees it. */
 export type KubernetesApi = AsyncDisposable &
   Readonly<{
     credentials: () => Promise<KubernetesCredentials>;
-    /** Asks about objects; `path` starts after the namespace, e.g. `/pods/node-0`. */
+    /** Sends a request about objects; `path` starts after the namespace, e.g. `/pods/node-0`. */
     request: (
       method: keyof typeof contentTypes,
       path: string,

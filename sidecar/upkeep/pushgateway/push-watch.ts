@@ -28,7 +28,7 @@ export type PushLook = Readonly<
 
 /** The node's metrics under watch. */
 export type PushWatch = Readonly<{
-  /** Asks now when the node last pushed (seconds since 1970). */
+  /** Reads now when the node last pushed (seconds since 1970). */
   lastPush: (signal: AbortSignal) => Promise<PushLook>;
   done: Promise<void>;
 }>;

@@ -21,7 +21,7 @@ export type BeginRestartDependencies = Pick<
     place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
     health: Pick<HealthWatch, "look">;
     metrics: Readonly<{ restarted: (cause: string) => void }>;
-    /** Asks node_cli. */
+    /** Runs node_cli. */
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
     finishes: ServiceContext["finishes"];
     /** Requests another pass. */
@@ -82,7 +82,7 @@ export function beginRestart(
   running
     .then(() => observer.look(signal))
     .catch((error: unknown) =>
-      log.error({ event: "node-cli-look-failed", err: error }, "asking node_cli after a restart failed"),
+      log.error({ event: "node-cli-look-failed", err: error }, "running node_cli after a restart failed"),
     );
 }
 

@@ -9,7 +9,7 @@ export type StoreWrite = Readonly<{ run: () => void; kept?: () => void }>;
 
 /**
  * Writes to the sidecar's database. The memory of the process comes first: a disk that is full, read-only or gone costs the copy on the
- * disk, never what is shown. What acts asks `failure` before, because a restart that nobody remembers counts against no budget.
+ * disk, never what is shown. What acts checks `failure` before, because a restart that nobody remembers counts against no budget.
  */
 export type StateStore = Readonly<{
   database: DatabaseSync;

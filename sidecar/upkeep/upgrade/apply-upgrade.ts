@@ -103,7 +103,7 @@ export function applyUpgrade(
   running
     .then(() => observer.look(signal))
     .catch((error: unknown) =>
-      log.error({ event: "node-cli-look-failed", err: error }, "asking node_cli after an upgrade failed"),
+      log.error({ event: "node-cli-look-failed", err: error }, "running node_cli after an upgrade failed"),
     );
 }
 

@@ -10,7 +10,7 @@ export type NodeRpc = Readonly<{
 /** A block that was requested by its number; `unknown`: there was no answer of use. */
 export type BlockLook = Readonly<{ kind: "found"; hash: string } | { kind: "gone" | "unknown" }>;
 
-/** What a look at the data of a node asks; undefined where it gives no answer of use. */
+/** What a look at the data of a node reads; undefined where it gives no answer of use. */
 export type DataRpc = Pick<NodeRpc, "peers"> &
   Readonly<{
     findBlock: (number: number, signal: AbortSignal) => Promise<BlockLook>;

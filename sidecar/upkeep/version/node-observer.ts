@@ -15,7 +15,7 @@ export type NodeObserver = Readonly<{
   version: () => VersionResolution;
   /** The last PruneInfo; a new object at each query, undefined when the last query gave none. */
   pruneInfo: () => PruneInfo | undefined;
-  /** Asks node_cli now. */
+  /** Runs node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
   /** Whether the tool has been queried at least once. */
   hasLooked: () => boolean;
