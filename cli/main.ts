@@ -2,7 +2,7 @@ import { maskUncaughtErrors } from "#daemon/process/end-process.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { createProgram } from "./program.ts";
 
-/** What this process may not show, whichever command it is. */
+/** Secrets that this process may not show, whichever command it is. */
 const mask = createMask();
 maskUncaughtErrors(mask);
 await createProgram({ mask }).parseAsync();

@@ -11,7 +11,7 @@ export const exitStatus = {
 /** One of the ways in which `gatehouse pay` ends. */
 export type PayEnd = keyof typeof exitStatus;
 
-/** What each exit status means, for `--help`. */
+/** Meanings of exit statuses, for `--help`. */
 export const exitStatusHelp = [
   "Exit status:",
   "  0  delivered, paid or free; with --dry-run: shown, and within the limits that were given",

@@ -11,7 +11,7 @@ export type { PayOptions } from "./pay-options.ts";
 
 type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
-/** What `pay` prints to and fetches with. */
+/** Dependencies of `pay`. */
 export type PayDependencies = Readonly<{
   /** Takes the response's body and nothing else, or with `json` one document. */
   stdout: Output;

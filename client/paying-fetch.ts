@@ -36,7 +36,7 @@ export type PayingFetchOptions = Readonly<{
   outcomeTimeoutMs?: number;
 }>;
 
-/** What a client does by a scheme. */
+/** The client's part of a scheme. */
 export type PayingScheme = Pick<Scheme, "name" | "objectionTo" | "signer" | "authorization">;
 
 /** All of it is optional: by default the global `fetch` is used, every known scheme is paid by, and nothing is reported. */
@@ -118,7 +118,7 @@ function unchosen(): never {
   throw new TypeError("the SDK does not offer the payment that was chosen");
 }
 
-/** What the token of a payment is called. */
+/** Name of a payment's token. */
 async function readName(
   { offer }: ChosenPayment,
   chain: Parameters<typeof readSymbol>[1],

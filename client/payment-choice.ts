@@ -7,7 +7,7 @@ import type { TokenPlace } from "./token-reader.ts";
 /** A token that may be spent. Its decimals are never taken from the server that is paid. */
 export type AllowedAsset = TokenPlace & Readonly<{ decimals?: number }>;
 
-/** What one payment may be. */
+/** Limits of one payment. */
 export type PaymentLimits = Readonly<{
   assets: readonly AllowedAsset[];
   maxPerPayment: TokenAmount;

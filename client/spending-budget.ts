@@ -7,7 +7,7 @@ import { TokenReadError, type TokenReader } from "./token-reader.ts";
 /** What a payment takes out of a budget: smallest units of a token with that many decimals. */
 export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>;
 
-/** What one paying fetch may still spend. */
+/** Remaining budget of a paying fetch. */
 export type SpendingBudget = Readonly<{
   /**
    * Takes a payment out of the budget before it is signed. It never comes back: a server could settle a signed payment until

@@ -6,7 +6,7 @@ const sharePerFree = 3;
  */
 const restingCallers = 10_000;
 
-/** What one caller has of the places. */
+/** One caller's places. */
 type Share = { places: number };
 
 /** A place (a connection, a call under way) as its user is noted on it. */

@@ -18,7 +18,7 @@ import { waitForAbort, createStopSignal } from "./process/stop-signal.ts";
 import { version } from "./version.ts";
 import { findUserStateDirectory } from "./files/user-state-directory.ts";
 
-/** What a service gets from the process that runs it. */
+/** Context that a service gets from its process. */
 export type ServiceContext = Readonly<{
   log: Logger;
   metrics: Registry;

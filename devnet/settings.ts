@@ -12,7 +12,7 @@ const fixedPort = port.min(1).meta({ expected: "a port number from 1 to 65535" }
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected an address: 0x and 40 hexadecimal digits");
 
-/** What most deployments set. */
+/** Settings that most deployments set. */
 const essentials = ["profile", "node.version", "workspace.directory", "node.httpPort"];
 
 /** Settings of the devnet node: what it is, and what a new `node.conf` says. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { bytes, filePath, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 
-/** What most deployments set. */
+/** Settings that most deployments set. */
 const essentials = ["engine", "listen.socketPath"];
 
 /** Settings of the engine proxy: which engine, which one container, and what may be asked of it. */

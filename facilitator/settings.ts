@@ -125,7 +125,7 @@ const verification = section({
     ),
 });
 
-/** What most deployments set. */
+/** Settings that most deployments set. */
 const essentials = ["payees", "chain.rpcUrl", "chain.id"];
 
 /** All settings of the facilitator. The signing key and at least one asset are required; all else has a default. */

@@ -13,7 +13,7 @@ const nodeSection = section({
   chainId: chainId.describe("Chain id that the node has to answer"),
 });
 
-/** What most deployments set. */
+/** Settings that most deployments set. */
 const essentials = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies"];
 
 /** All settings of a gateway that runs before a node without a sidecar. Those that it has in a sidecar as well stand in `settings/gateway.ts`. */

@@ -20,7 +20,7 @@ import {
 } from "#daemon/settings/types.ts";
 import { z } from "zod";
 
-/** What most deployments set. */
+/** Settings that most deployments set. */
 const essentials = ["facilitator.url", "chain.id", "publicUrl"];
 
 /**

@@ -9,7 +9,7 @@ import { volumeSection } from "./settings/volume.ts";
 import { composeSection, dockerSection, kubernetesSection, opsSection } from "./settings/drivers.ts";
 import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./settings/upkeep.ts";
 
-/** What most deployments set. */
+/** Settings that most deployments set. */
 const essentials = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
 
 /** All settings of the sidecar of one node: what the node is, what is desired of it, and how it is reached. Each section stands in `settings/`. */

@@ -67,7 +67,7 @@ type Given = Readonly<{
 
 const looked = ["sidecar", "gateway", "facilitator", "resource-server"];
 
-/** What of the options does not go together. */
+/** Contradictions between the options. */
 function misuse({ outputs, urls, settings, bundle, logs }: Given): string | undefined {
   if (outputs !== undefined) return "--outputs goes with --drift.";
   if (logs.length > 0 && bundle === undefined) return "--log goes with --bundle.";

@@ -7,7 +7,7 @@ import { startOverview } from "#sidecar/overview/overview.ts";
 import { TargetError } from "#sidecar/overview/targets.ts";
 import { readTargets } from "../target-list.ts";
 
-/** What is looked at, and where the page is served. */
+/** The targets, and the address of the page. */
 export type DashboardOptions = Readonly<{
   /** Targets, and files of targets. */
   where: readonly string[];

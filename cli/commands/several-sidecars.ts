@@ -10,7 +10,7 @@ import { readTargets } from "../target-list.ts";
 import { NamedValueError, assignValues } from "../upgrade-in-turn/named-values.ts";
 import type { TurnCommands } from "../upgrade-in-turn/turn-report.ts";
 
-/** What a person typed for several sidecars, as it was typed. */
+/** The options for several sidecars, as they were typed. */
 export type TypedSidecars = Readonly<{
   url?: readonly string[] | undefined;
   targets?: readonly string[] | undefined;
@@ -139,7 +139,7 @@ export function formatCommands(
   };
 }
 
-/** What was typed, without the credentials of a URL; a file as it is. */
+/** An option as it was typed, without the credentials of a URL; a file as it is. */
 function wordOf(word: string): string {
   if (!isTarget(word)) return word;
   const [target] = parseTargets([word]);

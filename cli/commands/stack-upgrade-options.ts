@@ -27,7 +27,7 @@ type StackOptions = Limits &
     url?: readonly string[] | undefined;
   }>;
 
-/** What was typed next to the options of a stack. */
+/** Options that were typed alongside those of a stack. */
 type TypedAlongside = Pick<ControlOptions, "settings" | "stateDirectory"> &
   Readonly<{
     targets?: readonly string[] | undefined;
@@ -75,7 +75,7 @@ type TypedPlace = Readonly<{
   statusUrl: string | undefined;
 }>;
 
-/** @throws {NamedValueError} for what can't be told apart. */
+/** @throws {NamedValueError} for ambiguous values. */
 function readPlaces(
   { cwd = [], configFile = [], url = [] }: StackOptions,
   stacks: readonly string[],

@@ -10,7 +10,7 @@ import type { InspectedService } from "./answers.ts";
 import type { Finding } from "./finding.ts";
 import { redact } from "./redact.ts";
 
-/** What goes into a bundle for a bug report. */
+/** The content of a bundle for a bug report. */
 export type BundleSources = Readonly<{
   findings: readonly Finding[];
   services: readonly InspectedService[];

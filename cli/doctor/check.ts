@@ -1,7 +1,7 @@
 import type { InspectedService } from "./answers.ts";
 import type { Finding } from "./finding.ts";
 
-/** What a check judges. */
+/** Input of a check. */
 export type Diagnosis = Readonly<{
   services: readonly InspectedService[];
   /** Prometheus, as its web interface is reached; undefined where nobody named one. */

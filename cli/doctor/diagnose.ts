@@ -13,7 +13,7 @@ import { readStackOutputs } from "./stack-outputs.ts";
 type Printing = Readonly<{ json: boolean }>;
 type Dependencies = CommandOutput & Readonly<{ mask: Mask; clock: () => number }>;
 
-/** What `gatehouse doctor --drift` looks at. */
+/** Input of `gatehouse doctor --drift`. */
 export type DriftOptions = Printing & Readonly<{ outputs: string; urls: Readonly<Record<string, string>> }>;
 
 /** Compares a stack's running services with what it gave them, prints what was found, and returns the exit status. */
@@ -28,7 +28,7 @@ export async function diagnoseDrift({ outputs, urls, json }: DriftOptions, outpu
   return printed(findings, { json }, output);
 }
 
-/** What `gatehouse doctor` looks at. */
+/** Input of `gatehouse doctor`. */
 export type DiagnoseOptions = Printing &
   NamedServices &
   Readonly<{

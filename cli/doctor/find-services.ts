@@ -80,7 +80,7 @@ function servicesOfStack(folder: string, env: Variables, { mask }: Readonly<{ ma
   }
 }
 
-/** What a service that nobody named is known by. */
+/** Source of the address of a service that nobody named. */
 export const defaultSource = "its default port";
 
 /** Who answers where services listen by default. */

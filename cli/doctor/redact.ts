@@ -4,7 +4,7 @@ import { english } from "viem/accounts";
 
 const shownInstead = "[masked]";
 
-/** What stands for a secret wherever it turns up, whoever wrote it. */
+/** Replacement of a secret wherever it turns up, whoever wrote it. */
 const secretShapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   // JSON Web Tokens (RFC 7519).

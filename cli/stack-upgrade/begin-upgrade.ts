@@ -14,7 +14,7 @@ import type { StackPlatform } from "./stack-platform.ts";
 import { defaultLimits, type StackLimits, type StackRecord, type UpgradeSide } from "./stack-record.ts";
 import type { StackTarget } from "./stack-target.ts";
 
-/** What is requested, and how a person agrees. */
+/** The request, and how a person agrees to it. */
 export type BeginOptions = Readonly<{
   stack: string;
   /** Absolute. */
@@ -121,7 +121,7 @@ export async function beginUpgrade(
   };
 }
 
-/** What was found of a stack, and what is wanted of it. */
+/** A stack as it was found, and as it is to be. */
 export type StackLook = Readonly<{ place: StackPlace; to: UpgradeSide; check: StackCheck }>;
 
 /**

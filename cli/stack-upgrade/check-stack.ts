@@ -19,7 +19,7 @@ export type CheckStackDependencies = Readonly<{
 }> &
   Pick<LookAtNodeDependencies, "pause" | "signal">;
 
-/** What was found of a stack before anything is done to it. */
+/** A stack as it was found before anything is done to it. */
 export type StackCheck = Readonly<{
   problems: readonly string[];
   warnings: readonly string[];
@@ -99,7 +99,7 @@ async function previewProblems(
   }
 }
 
-/** What is known of the running node, to prove either version by. */
+/** Facts of the running node, to prove either version by. */
 async function readBefore(said: SidecarLook, { blockHash }: StackQueries): Promise<NodeBefore | undefined> {
   const { height } = said.node;
   if (height === undefined) return undefined;

@@ -24,7 +24,7 @@ export const backAttempts = 3;
 /** How often a run may end in one step towards the new version before the upgrade goes back. */
 export const interruptionsMax = 5;
 
-/** What is done in a stage, as in "it was copying the data". */
+/** The work of a stage in words, as in "it was copying the data". */
 export const stageWords: Readonly<Record<StackStage, string>> = {
   stopping: "stopping the sidecar and the node",
   copying: "copying the node's data and node.conf",

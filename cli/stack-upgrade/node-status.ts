@@ -15,7 +15,7 @@ const statusShape = z.object({
   ),
 });
 
-/** What a stack's sidecar says of its node now. */
+/** Status of a stack's node, from its sidecar. */
 export type SidecarLook = Readonly<z.output<typeof statusShape>>;
 
 /** A look at a sidecar; one that gets no answer says why. */

@@ -10,7 +10,7 @@ import {
 } from "./node-status.ts";
 import type { NodeBefore } from "./stack-record.ts";
 
-/** What a version is proved by, and until when. */
+/** Evidence that proves a version, and the deadline. */
 export type ProofOptions = Readonly<{
   version: string;
   before: NodeBefore;
@@ -56,7 +56,7 @@ export async function proveNode(options: ProofOptions, dependencies: ProofDepend
   }
 }
 
-/** What speaks against a node now. */
+/** Problems of a node now. */
 type Finding = Readonly<
   { isFinal: true; doubt: string } | { isFinal: false; doubt: string | undefined; reportedVersion: boolean }
 >;

@@ -1,4 +1,4 @@
-/** What can't be done, and what to do about it; nothing was changed. */
+/** A refusal, and what to do about it; nothing was changed. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly code = "refused";

@@ -29,7 +29,7 @@ import {
 import { urlOnKubernetes, type StackTarget } from "./stack-target.ts";
 import { createStackSteps, type StackStepsDependencies } from "./stack-steps.ts";
 
-/** What is requested, and how a person agrees. */
+/** The request, and how a person agrees to it. */
 export type StackUpgradeOptions = Pick<
   BeginOptions,
   "stack" | "statusUrl" | "limits" | "dryRun" | "agreed" | "yes" | "confirm"
@@ -46,7 +46,7 @@ export type StackUpgradeOptions = Pick<
     stateDirectory: string;
   }>;
 
-/** What does the work; the defaults are the real ones. */
+/** Dependencies; the defaults are the real ones. */
 export type StackUpgradeDependencies = Readonly<{
   output: CommandOutput;
   signal: AbortSignal;
@@ -64,7 +64,7 @@ export type StackUpgradeDependencies = Readonly<{
 /** A node that crashes again and again answers in between. */
 const defaultProof = { everyMs: 2_000, steadyMs: 30_000 };
 
-/** What can't be done, with what a person can do about it. */
+/** A refusal, with what a person can do about it. */
 export function isExpected(error: unknown): error is Error {
   return [Refused, PulumiError, PlatformError, RecordError].some((kind) => error instanceof kind);
 }

@@ -50,7 +50,7 @@ export type PlatformWords = Readonly<{
   /** What holds its data. */
   volume: string;
   plan: PlatformPlan;
-  /** What tells which image runs, of a node that reports no version. */
+  /** Identifies the image that runs, for a node that reports no version. */
   imageProof: string;
   /** The command that has the sidecar go on after a hold. */
   resume: string;

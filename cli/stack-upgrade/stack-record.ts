@@ -52,7 +52,7 @@ export type NodeBefore = Readonly<z.output<typeof nodeBefore>>;
 
 const limits = z.object({ copyMs: z.number(), updateMs: z.number(), proveMs: z.number() });
 
-/** What the steps may take at most. */
+/** Time limits of the steps. */
 export type StackLimits = Readonly<z.output<typeof limits>>;
 
 /** Without others; the way back has at least these. */
@@ -91,7 +91,7 @@ const recordShape = z.object({
   newRan: z.boolean(),
   /** Whether the configuration may name the new image. */
   configured: z.boolean(),
-  /** What tells the node's last start, as was seen after it was stopped; absent where there was no container. Whatever is seen later was a start of somebody else's. */
+  /** Identifies the node's last start, as was seen after it was stopped; absent where there was no container. Whatever is seen later was a start of somebody else's. */
   lastStart: z.string().optional(),
   /** How far the old data were put back. */
   restored: z.enum(["begun", "whole"]).optional(),
@@ -110,7 +110,7 @@ const recordShape = z.object({
 /** An upgrade of a stack as it is remembered: what was agreed to, and how far it is. */
 export type StackRecord = Readonly<z.output<typeof recordShape>>;
 
-/** What a step finds out that has to outlive the command. */
+/** Findings of a step that have to outlive the command. */
 export type StackAmendment = Readonly<
   Partial<Pick<StackRecord, "lastStart" | "restored" | "update" | "earlierUpdates" | "waitsFor" | "reportedVersion">>
 >;

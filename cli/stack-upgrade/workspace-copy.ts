@@ -27,7 +27,7 @@ const kept = ["data", "conf"] as const;
 
 const workDirectory = ".gatehouse-upgrade";
 
-/** What was found on a volume. */
+/** Content of a volume. */
 export type WorkspaceLook = Readonly<{
   bytes: number;
   freeBytes: number;

@@ -125,7 +125,7 @@ export async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(absent)) !== undefined;
 }
 
-/** What stands in a directory; nothing where there is none. */
+/** Entries of a directory; empty where there is none. */
 export async function listNames(directory: string): Promise<readonly string[]> {
   return (await readdir(directory).catch(absent)) ?? [];
 }

@@ -11,7 +11,7 @@ const shape = z.object({
   conf: z.string().optional(),
 });
 
-/** What a job found on a node's volume. */
+/** A job's findings on a node's volume. */
 export type VolumeLook = Readonly<z.output<typeof shape>>;
 
 /**

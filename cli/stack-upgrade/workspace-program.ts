@@ -4,7 +4,7 @@ export const workspaceProgram = "/app/cli/stack-upgrade/workspace-copy.main.ts";
 /** Where a job has the volume. */
 export const volumePlace = "/volume";
 
-/** What Node says of a program that is not there. */
+/** Node's message about a program that is not there. */
 const missingModule = "Cannot find module";
 
 /** Says what to do where what was printed shows that the image lacks a program; undefined where it does not. Pure. */

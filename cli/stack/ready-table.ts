@@ -17,7 +17,7 @@ export function formatReadyTable(rows: readonly ReadyRow[], paint: Paint): strin
   return table.toString();
 }
 
-/** What `gatehouse stack --json` prints once its request is bought. */
+/** Document of `gatehouse stack --json`, printed once its request is bought. */
 export type StackDocument = Readonly<{
   parts: readonly ReadyRow[];
   /** The page about all services, with `--overview`. */

@@ -39,7 +39,7 @@ export type StackPlan = Readonly<{
   environments: Readonly<Record<ChildName, Record<string, string>>>;
 }>;
 
-/** What a plan is made from. */
+/** Input of a plan. */
 export type StackPlanOptions = Readonly<{
   directory: StateDirectory;
   accounts: EmbeddedAccounts;

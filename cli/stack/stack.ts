@@ -43,7 +43,7 @@ export type StackOptions = Readonly<{
 
 type Output = Readonly<{ write(text: string): unknown }>;
 
-/** What a stack prints to, and how it colours what is for a person. */
+/** Output of a stack, and its colours for people. */
 export type StackDependencies = Readonly<{ stdout: Output; stderr: Output; paint: Paint }>;
 
 const limits = {

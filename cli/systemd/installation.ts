@@ -6,7 +6,7 @@ import type { ServiceFacts } from "./service-facts.ts";
 /** A file that an installation writes or removes; `text` is absent where it is removed. */
 export type FileStep = Readonly<{ path: string; mode: number; text: string | undefined; isSecret: boolean }>;
 
-/** What is going to be done, and what is left as it is, in words. */
+/** Steps, and what is left as it is, in words. */
 export type Installation = Readonly<{ steps: readonly FileStep[]; kept: readonly string[] }>;
 
 /** Where the files of a service belong, under a root that is `/` but for images of other systems. */

@@ -12,7 +12,7 @@ export class InstallError extends Error {
   override readonly name = "InstallError";
 }
 
-/** What a service is installed with. */
+/** Facts of a service to install. */
 export type InstallRequest = Readonly<{
   service: InstalledService;
   user: string | undefined;

@@ -66,7 +66,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/** What no service of Gatehouse needs, and no node either. */
+/** Privileges that neither a service of Gatehouse nor a node needs. */
 const never = [
   "NoNewPrivileges=yes",
   "ProtectKernelTunables=yes",

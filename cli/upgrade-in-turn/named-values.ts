@@ -1,10 +1,10 @@
-/** Values of an option that can't be told apart; the message says which, and how to name them. */
+/** Ambiguous values of an option; the message says which, and how to name them. */
 export class NamedValueError extends Error {
   override readonly name = "NamedValueError";
   readonly code = "ambiguous_value";
 }
 
-/** What an option of a command for several nodes was given. */
+/** Values of an option of a command for several nodes. */
 export type GivenValues = Readonly<{
   option: string;
   /** Each `name=value`, or a value alone, which is for all that none is named for. */

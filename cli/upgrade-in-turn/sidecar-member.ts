@@ -14,7 +14,7 @@ import {
 } from "#sidecar/upkeep/control/request-control.ts";
 import { createMember, createSettle, type Member, type MemberEnd, type MemberLook, type MemberWork } from "./member.ts";
 
-/** What is requested of each sidecar. */
+/** The request to each sidecar. */
 export type SidecarUpgrade = Readonly<{
   /** Absolute path of the directory with the new programs, as each sidecar sees it. */
   source: string;

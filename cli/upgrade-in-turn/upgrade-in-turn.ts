@@ -4,7 +4,7 @@ import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts
 import type { Member, MemberEnd, MemberLook, MemberWork } from "./member.ts";
 import { createTurnReport, describeEnd, describeLook, type MemberState, type TurnCommands } from "./turn-report.ts";
 
-/** What is requested, and how a person agrees. */
+/** The request, and how a person agrees to it. */
 export type TurnOptions = Agreement & Readonly<{ members: readonly Member[]; commands: TurnCommands; dryRun: boolean }>;
 
 export type TurnDependencies = Readonly<{

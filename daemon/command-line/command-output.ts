@@ -6,5 +6,5 @@ export type CommandOutput = Readonly<{
   isColored: boolean;
 }>;
 
-/** What a command's exit status says, for pipelines. */
+/** Exit statuses of commands, for pipelines. */
 export const exitStatus = { clean: 0, error: 1, drift: 2 } as const;

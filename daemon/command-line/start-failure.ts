@@ -2,7 +2,7 @@ import { DeadlineError } from "../time.ts";
 import { SettingsError } from "../settings/problem.ts";
 import { StartupError } from "../process/startup-error.ts";
 
-/** What a person can do about an error of the operating system. */
+/** Advice on errors of the operating system. */
 const advice: Readonly<Record<string, string>> = {
   EACCES: "let this process's user do that, or name another place in the settings",
   EPERM: "let this process's user do that, or name another place in the settings",

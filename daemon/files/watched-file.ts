@@ -83,7 +83,7 @@ export async function openWatchedFile<Value>(
   });
 }
 
-/** What reading a file at the start and again has in common. */
+/** The common part of reading a file at the start and again. */
 function watchedFile(
   { path, setting }: Readonly<{ path: string; setting: string }>,
   { log, files }: WatchedFileDependencies,

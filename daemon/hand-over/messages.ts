@@ -1,7 +1,7 @@
 /** Steps on a process's way into service and out of it, in this order. */
 export type ServiceStep = "prepared" | "ready" | "yielded";
 
-/** What a process of a service says to the one that hands over. */
+/** Messages from a service's process to its supervisor. */
 export type ServiceMessage =
   /** Its settings are right, and it waits for its turn. */
   | Readonly<{ type: "prepared" }>
@@ -14,7 +14,7 @@ export type ServiceMessage =
   /** It listens on the sockets of this name that it was given. */
   | Readonly<{ type: "uses"; name: string }>;
 
-/** What the process that hands over sends to it. */
+/** Messages from the supervisor to a service's process. */
 export type HandOverMessage =
   /** A listening socket, which comes with the message. */
   | Readonly<{ type: "socket"; name: string }>
@@ -25,7 +25,7 @@ export type HandOverMessage =
   | Readonly<{ type: "leave" }>
   | Readonly<{ type: "settings"; file: SettingsInForce }>;
 
-/** What of a settings file is in force. */
+/** The settings in force, by their file's hash. */
 export type SettingsInForce = Readonly<{
   path: string;
   /** SHA-256 of the text in force, in hexadecimal. */

@@ -11,7 +11,7 @@ import type { Mask } from "../secrets/mask.ts";
 import { beginTrace, formatTraceFacts } from "./request-trace.ts";
 import { readTraceContext, type TraceContext } from "./trace-context.ts";
 
-/** What every handler finds in its context. */
+/** Variables in every handler's context. */
 export type AppVariables = {
   Variables: RequestIdVariables & {
     /** The client's place in a trace, or a new one. */
@@ -21,7 +21,7 @@ export type AppVariables = {
   };
 };
 
-/** What is still read of a body that is refused for its size. */
+/** Bytes still read of a body that is refused for its size. */
 const discardLimits = { bytesMax: 16_777_216, deadlineMs: 2_000 } as const;
 
 /** A service's HTTP application. */

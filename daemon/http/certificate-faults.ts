@@ -1,6 +1,6 @@
 import type { PeerCertificate } from "./peer-certificate.ts";
 
-/** What clients have against a certificate, or will have soon. */
+/** Faults of a certificate for clients, now or soon. */
 export type CertificateFault = Readonly<{
   reason: "Expired" | "NotYetValid" | "WrongName" | "Untrusted" | "ExpiresSoon";
   /** A clause that begins with what is wrong and ends with what to do. */

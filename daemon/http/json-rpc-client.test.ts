@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createJsonRpcClient, type JsonRpcClientDependencies } from "./json-rpc-client.ts";
 
-/** What each path answers. */
+/** Answers by path. */
 const answers: Record<string, (incoming: IncomingMessage, response: ServerResponse) => unknown> = {
   "/echo": async (incoming, response) => {
     const { method, params } = JSON.parse(await text(incoming)) as { method: string; params: unknown };

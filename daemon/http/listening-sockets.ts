@@ -14,7 +14,7 @@ export type ListeningPlace = Readonly<{
   sockets: number;
 }>;
 
-/** What a server listens on. */
+/** Address that a server listens on. */
 export type ListeningSockets = Readonly<{
   port: number;
   /** Takes no more connections, and leaves those alone that were taken; resolves when these are closed. */

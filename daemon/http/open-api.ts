@@ -5,7 +5,7 @@ import type { App } from "./app.ts";
 /** Where a service describes what its listener answers. */
 export const openApiPath = "/openapi.json";
 
-/** What an operation answers under one status. */
+/** Response of an operation under one status. */
 export type ApiAnswer = Readonly<{
   description: string;
   /** Schema of a JSON body. */
@@ -40,7 +40,7 @@ export type ApiOperation = Readonly<{
   answers: Readonly<Record<number, ApiAnswer>>;
 }>;
 
-/** What a listener answers. */
+/** Operations of a listener. */
 export type Api = Readonly<{ title: string; description: string; operations: readonly ApiOperation[] }>;
 
 /** What a service says of a request that it does not answer otherwise. */

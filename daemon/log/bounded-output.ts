@@ -3,7 +3,7 @@ import type { Writable } from "node:stream";
 /** Most bytes that wait for a reader: some minutes of a busy service's log, and little compared with its memory. */
 const waitingBytesMax = 4 * 1024 * 1024;
 
-/** What becomes of lines that are not written. */
+/** Handling of lines that are not written. */
 export type OutputLosses = Readonly<{
   /** Lines were dropped for want of a reader; called once there is room again, before the next line. */
   dropped: (lines: number) => void;

@@ -8,10 +8,10 @@ export type ConnectionMemoryOwner = Readonly<{
   cut: () => void;
 }>;
 
-/** What an answer or a call may hold bytes by. */
+/** Accounting of the bytes that an answer or a call holds. */
 export type HeldBytes = Pick<ConnectionMemory, "hold" | "tryAcquire" | "release">;
 
-/** What is held until a client takes it, or sends the rest of it. */
+/** Accounting of bytes that wait for a client to read them, or to send the rest. */
 export type ClientBytes = HeldBytes & Pick<ConnectionMemory, "waits">;
 
 /** The bytes that are held for one connection. */

@@ -23,7 +23,7 @@ export type MemoryHolder = Readonly<{
 const littleShare = 1 / 64;
 const marginShare = 1 / 8;
 
-/** What the connections of one address hold together. */
+/** Bytes held by all connections of one address. */
 type Share = { bytes: number; readonly holders: Set<MemoryHolder> };
 
 /**

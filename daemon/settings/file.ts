@@ -4,7 +4,7 @@ import type { SettingsLeaf } from "./leaf.ts";
 import type { SettingsProblem } from "./problem.ts";
 import { assignAt, getValueAt } from "./value.ts";
 
-/** What a settings file says, and where. */
+/** Values of a settings file, with their places. */
 export type SettingsFile = Readonly<{
   path: string;
   /** Nested, as the schema reads them; without secrets. */

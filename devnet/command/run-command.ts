@@ -47,7 +47,7 @@ export class CommandError extends Error {
 /** Options of a command: a text that follows it, or only whether it was there. */
 export type OptionTypes = Readonly<Record<string, "string" | "boolean">>;
 
-/** What was typed for each option. */
+/** Values typed for each option. */
 export type TypedOptions = Readonly<Record<string, string | boolean | undefined>>;
 
 /**

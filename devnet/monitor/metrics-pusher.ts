@@ -88,7 +88,7 @@ async function putMetrics(
   }
 }
 
-/** What one push carries. */
+/** Content of one push. */
 export type PushedMetrics = Readonly<{ headers: Readonly<Record<string, string>>; body: string | Buffer<ArrayBuffer> }>;
 
 /** Prints a registry for a push, as it is now. */

@@ -21,7 +21,7 @@ export type NodeOptions = Readonly<{
   parameters: NodeParameters;
 }>;
 
-/** What the node gets from the process that runs it. */
+/** Dependencies of the node. */
 export type NodeDependencies = Readonly<{ log: Logger; signal: AbortSignal }>;
 
 /** A node that answers. Disposing of it saves the chain and gives the workspace free. */

@@ -19,7 +19,7 @@ export type Push = Readonly<{
   families: MetricFamilies;
 }>;
 
-/** What is kept of every group. */
+/** Content of a group. */
 export type PushStore = Readonly<{
   /** @throws {PushError} and leaves the group as it was, but for the time of the failure. */
   push(push: Push): void;

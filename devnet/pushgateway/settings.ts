@@ -3,7 +3,7 @@ import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { bytes, filePath, host, milliseconds, port, positiveInteger } from "#daemon/settings/types.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 
-/** What most deployments set. */
+/** Settings that most deployments set. */
 const essentials = ["listen.port", "implementation"];
 
 /** Settings of the Pushgateway. The limits hold for the stand-in. */

@@ -77,7 +77,7 @@ async function remove(c: AppContext, store: PushStore): Promise<Response> {
   return c.body(null, 202);
 }
 
-/** What follows `/metrics/`, still percent-encoded. */
+/** Path after `/metrics/`, still percent-encoded. */
 function groupPath(c: AppContext): string {
   return new URL(c.req.url).pathname.slice("/metrics/".length);
 }

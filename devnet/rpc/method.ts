@@ -1,7 +1,7 @@
 import type { Anvil } from "../anvil/anvil.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
-/** What a method runs against. */
+/** Dependencies of a method. */
 export type Node = Readonly<{
   anvil: Pick<Anvil, "request">;
   /** The node's version, e.g. `0.16.2`. */
@@ -12,7 +12,7 @@ export type Node = Readonly<{
   numbers?: "hexadecimal" | "decimal" | undefined;
 }>;
 
-/** What a method may know about who calls. */
+/** Facts of the caller for a method. */
 export type CallContext = Readonly<{
   /** Those of the caller's connection; absent over HTTP. */
   subscriptions?: Subscriptions | undefined;

@@ -42,7 +42,7 @@ function refuse(message: string): never {
   throw new RpcError(errorCode.server, message);
 }
 
-/** What of a transaction costs gas before it runs. */
+/** Parts of a transaction that cost gas before it runs. */
 export type Intrinsic = Readonly<{
   /** Absent for a contract's creation. */
   to?: string | null | undefined;

@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import { errorCode, RpcError } from "./rpc-error.ts";
 import type { LogFilter } from "./log-filter.ts";
 
-/** What a client can subscribe to. */
+/** Subscriptions that a client can have. */
 export type Topic = Readonly<{ type: "newHeads" } | { type: "logs"; filter: LogFilter }>;
 
 /** The subscriptions of one connection. */

@@ -16,7 +16,7 @@ const waitingMessagesMax = 1_000;
 /** What may wait to be sent to one client before it is dropped as too slow. */
 const sendBufferBytesMax = 16 * 1024 * 1024;
 const pingIntervalMs = 30_000;
-/** What a client has to answer a close. */
+/** Time for a client to answer a close. */
 const closeDeadlineMs = 1_000;
 
 /** RFC 6455, section 7.4.1. */

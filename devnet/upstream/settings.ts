@@ -2,7 +2,7 @@ import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { host, port } from "#daemon/settings/types.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 
-/** What most deployments set. */
+/** Settings that most deployments set. */
 const essentials = ["listen.port"];
 
 /** Settings of the sample upstream. */

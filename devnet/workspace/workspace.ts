@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { deriveBinDirectory, nodeReleases, findReleaseOfText, type NodeReleases } from "#node/versions.ts";
 
-/** What decides where a workspace's files are. */
+/** Options of a workspace's layout. */
 export type WorkspacePlace = Readonly<{
   /** Absolute path. */
   directory: string;

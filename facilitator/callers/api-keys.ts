@@ -11,7 +11,7 @@ export type ApiKeys = Readonly<{
   sellerOf: (key: string) => string | undefined;
 }>;
 
-/** What stands between two keys of a list. */
+/** Separator of two keys in a list. */
 const separators = /[\s,]+/;
 
 /** Reads the keys of a list, one a line or separated by commas; `settings.ts` has its form. */

@@ -4,7 +4,7 @@ import { createDurations, type DurationSeries } from "./durations.ts";
 import { type CallOutcome, limitNames, type LimitName, type Meter } from "./meter.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** Seconds by which calls are told apart. */
+/** Bounds of the histogram's buckets, in seconds. */
 const durationBuckets = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];

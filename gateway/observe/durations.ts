@@ -7,10 +7,10 @@ export type DurationSeries = Readonly<{
   count: () => number;
 }>;
 
-/** A histogram whose observations cost less than a tenth of a microsecond: counters in place, turned into text when asked. */
+/** A histogram whose observations cost less than a tenth of a microsecond: counters in place, turned into text at a scrape. */
 export type Durations = Readonly<{ series: (labels: Readonly<Record<string, string>>) => DurationSeries }>;
 
-/** What a histogram is called, and by what it is told apart. */
+/** Name, help, labels and buckets of a histogram. */
 export type DurationsOptions = Readonly<{
   name: string;
   help: string;

@@ -11,7 +11,7 @@ import { formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
 
 const done = { kind: "done" } as const;
 
-/** What removing a copy may take. */
+/** Time limit of removing a copy. */
 const removeMs = 600_000;
 
 /** What the engine says where a container is in the way: of its name, and of a volume that it has. */

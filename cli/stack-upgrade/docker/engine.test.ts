@@ -50,7 +50,7 @@ const container = (running: boolean, owner: string) => ({
   Mounts: [],
 });
 
-/** What a container printed, as the engine frames it. */
+/** A container's output, as the engine frames it. */
 function frame(text: string): Uint8Array {
   const header = Buffer.alloc(8);
   header[0] = 1;

@@ -4,7 +4,7 @@ import { formatDockerCommand } from "../stack-commands.ts";
 import { volumePlace, workspaceProgram } from "../workspace-program.ts";
 import { buildNames } from "./docker-names.ts";
 
-/** What a job does to a node's volume. */
+/** Actions of a job on a node's volume. */
 export type WorkspaceAction = "copy" | "restore" | "remove" | "discard";
 
 /** Whose volume, and which copy on it. */

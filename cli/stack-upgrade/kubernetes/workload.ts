@@ -82,7 +82,7 @@ export async function requireWorkload(cluster: Cluster): Promise<Workload> {
   throw new ClusterError(`the cluster has no StatefulSet ${names.workload}`, false);
 }
 
-/** What tells whether the StatefulSet was changed since, and so whether the node may have been started. Pure. */
+/** Identifies the state of the StatefulSet, so that a change since shows whether the node may have been started. Pure. */
 export function identifyState({ metadata: { uid, generation } }: Workload): string {
   return `${uid} ${generation}`;
 }

@@ -21,7 +21,7 @@ export type PreviewedStep = Readonly<z.output<typeof stepShape>>;
 /** One `pulumi up`; see {@link PulumiRun}. */
 export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLine" | "onBegin">>>;
 
-/** What of a stack's state an upgrade looks at. */
+/** The part of a stack's state that an upgrade reads. */
 export type PulumiState = Readonly<{
   /** The engine's ids of the containers, and the places of StatefulSets in their cluster (`namespace/name`), by their URNs. */
   containers: ReadonlyMap<string, string>;

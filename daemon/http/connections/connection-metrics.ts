@@ -9,7 +9,7 @@ export type ConnectionMetrics = Readonly<{
   shed: (listener: string) => void;
 }>;
 
-/** What the gauges show, requested at each scrape. */
+/** Values of the gauges, read at each scrape. */
 export type ShownConnections = Readonly<{ open: () => ReadonlyMap<string, number>; most: () => number }>;
 
 /** Counts connections for Prometheus. What the process has open of all kinds is `process_open_fds`, next to `process_max_fds`. */

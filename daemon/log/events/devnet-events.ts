@@ -2,7 +2,7 @@ import type { LogEventTable } from "./log-event.ts";
 
 const asBug = "The devnet is for development: start it again, and report it as a bug if it returns.";
 
-/** What the devnet and the stand-in of the Pushgateway say. */
+/** Events of the devnet and the stand-in of the Pushgateway. */
 export const devnetEvents = {
   "pushgateway-is-stand-in": {
     level: "warn",

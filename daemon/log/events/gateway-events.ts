@@ -1,6 +1,6 @@
 import type { LogEventTable } from "./log-event.ts";
 
-/** What the gateway says, alone or inside a sidecar. */
+/** Events of the gateway, alone or inside a sidecar. */
 export const gatewayEvents = {
   call: { level: "info", means: "One JSON-RPC call, of the share that `accessLog.sampleRatio` chooses." },
   "call-slow": {

@@ -1,6 +1,6 @@
 import type { LogEventTable } from "./log-event.ts";
 
-/** What the facilitator and the resource server say. */
+/** Events of the facilitator and the resource server. */
 export const paymentEvents = {
   sold: { level: "info", means: "A paid response goes to its client." },
   "sale-pending": {

@@ -1,6 +1,6 @@
 import type { LogEventTable } from "./log-event.ts";
 
-/** What any long-running process says of itself. */
+/** Events of any long-running process. */
 export const processEvents = {
   "service-ready": { level: "info", means: "The service takes requests; `gatehouse.urls` says where." },
   "service-stopping": { level: "info", means: "The service was told to stop, or its start was cut off." },

@@ -1,6 +1,6 @@
 import type { LogEventTable } from "./log-event.ts";
 
-/** What a sidecar says of its node and of its own work, and what `gatehouse restore` and `volume-snapshot` say. */
+/** Events of a sidecar, `gatehouse restore` and `gatehouse volume-snapshot`. */
 export const upkeepEvents = {
   "condition-right": {
     level: "info",

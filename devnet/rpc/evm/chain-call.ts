@@ -75,7 +75,7 @@ function refuse(message: string): never {
   throw new RpcError(errorCode.server, message);
 }
 
-/** What Solidity reverts with by itself. */
+/** Reverts that Solidity makes by itself. */
 const solidityErrors = [
   { type: "error", name: "Error", inputs: [{ name: "reason", type: "string" }] },
   { type: "error", name: "Panic", inputs: [{ name: "code", type: "uint256" }] },

@@ -45,7 +45,7 @@ export function decideAfterWithdrawal(record: UpgradeRecord, why: string, nowMs:
   return { ...goBack(record, why, nowMs), isWithdrawn: true };
 }
 
-/** What is done in a stage, as in "it was copying the data". */
+/** The work of a stage in words, as in "it was copying the data". */
 export const stageWords: Readonly<Record<UpgradeStage, string>> = {
   "pre-copying": "copying the data while the node runs",
   "giving-up": "removing what was copied",
