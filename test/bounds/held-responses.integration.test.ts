@@ -5,11 +5,11 @@ import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402
 import type { PaymentRequirements } from "@x402/core/types";
 import { ExactEvmScheme } from "@x402/evm";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { payee, payer } from "../resource-server/shop.ts";
-import { largestBytes, startUpstream, type TestUpstream } from "../resource-server/test-upstream.ts";
+import { payee, payer } from "../support/payments/shop.ts";
+import { largestBytes, startUpstream, type TestUpstream } from "../support/payments/test-upstream.ts";
 import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { openMany, openRaw } from "./raw-call.ts";
+import { openMany, openRaw } from "../support/gateway/raw-call.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 
 const resources = new AsyncDisposableStack();

@@ -3,12 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { payee } from "../resource-server/shop.ts";
+import { payee } from "../support/payments/shop.ts";
 import { askAlone, holdIdle } from "../support/held-idle.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
-import { buildFacilitatorEnvironment, createLedgerFolder } from "./running-facilitator.ts";
-import { signPayment } from "./signed-payment.ts";
+import { buildFacilitatorEnvironment, createLedgerFolder } from "../support/facilitator/running-facilitator.ts";
+import { signPayment } from "../support/facilitator/signed-payment.ts";
 
 /** Descriptors that the service may have, and connections that nobody asks anything on. */
 const descriptors = 160;
