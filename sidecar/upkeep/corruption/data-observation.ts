@@ -19,8 +19,8 @@ export type DataFinding = Readonly<{ judgement: DataJudgement; next: string | un
 export type DataObservation = Readonly<{
   /** What the last look found; absent before the first. */
   found: DataFinding | undefined;
-  /** Why the last look failed, and when the next one is (wall clock); absent where it did not. */
-  failed: Readonly<{ why: string; againAtMs: number }> | undefined;
+  /** Why the last look failed, and when the next one is (wall clock), where it has ended; absent where it did not fail. */
+  failed: Readonly<{ why: string; againAtMs?: number }> | undefined;
   readiness: RestoreReadiness;
   /** The last restore that was begun by itself and is proved, while it is reported. */
   restored: OwnRestore | undefined;
@@ -48,10 +48,14 @@ function notLooked(
   { why, againAtMs }: NonNullable<DataObservation["failed"]>,
   before: ConditionReport<"DataSound"> | undefined,
 ): ConditionReport<"DataSound"> {
+  const again =
+    againAtMs === undefined
+      ? "See that the disks of the data and of the snapshots answer (stat -f, dmesg); no other look begins before this one has ended."
+      : `The next look is at ${new Date(againAtMs).toISOString()}.`;
   const isWrong = before?.status === "False" || before?.reason === "InDoubt";
   const message =
     `The node's data can't be looked at: ${why}. Whether they are whole is not known, and nothing is done about them. ` +
-    `${isWrong ? `The last look that was made found: ${before.message} ` : ""}The next look is at ${new Date(againAtMs).toISOString()}.`;
+    `${isWrong ? `The last look that was made found: ${before.message} ` : ""}${again}`;
   return { type: "DataSound", status: "Unknown", reason: "NotLooked", message };
 }
 

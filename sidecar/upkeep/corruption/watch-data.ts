@@ -36,6 +36,9 @@ export type WatchDataSeen = Readonly<{ data: ObservedData; restarts: ObservedRes
 const lookEveryMs = 60_000;
 const checkEveryMs = 3_600_000;
 
+/** From when a look that has not ended counts as failed: many times what measuring a snapshot may take. */
+const lateMs = 300_000;
+
 /** How long a restore that was begun automatically is reported after its end, and after which a block that is another counts as the chain's where no reference says otherwise. */
 const dayMs = 86_400_000;
 
@@ -49,7 +52,10 @@ export function watchData(
   dependencies: WatchDataDependencies,
 ): number | undefined {
   const { state, clock, log, signal, settings, wake } = dependencies;
-  if (seen.data.now().looking !== undefined) return undefined;
+  if (seen.data.now().looking !== undefined) {
+    noteLate(watch, seen, clock);
+    return undefined;
+  }
   if (isAtWork(seen, dependencies)) {
     delete watch.stands;
     return undefined;
@@ -59,6 +65,7 @@ export function watchData(
   if (waitMs > 0) return waitMs;
   watch.lookedMs = clock.monotonicMs();
   const looking = look(watch, seen, dependencies)
+    .then(() => seen.data.note({ failed: undefined }))
     .catch((error: unknown) => {
       if (signal.aborted) return;
       if (!(error instanceof HangingFileSystem))
@@ -72,6 +79,18 @@ export function watchData(
     });
   seen.data.note({ looking });
   return undefined;
+}
+
+/** A snapshot, or a program that measures one, may hang: no second look begins alongside it, and what the last one found is no word about now. */
+function noteLate(
+  { lookedMs }: DataWatch,
+  { data }: Pick<WatchDataSeen, "data">,
+  clock: Pick<WatchDataDependencies["clock"], "monotonicMs" | "wallMs">,
+): void {
+  const tookMs = lookedMs === undefined ? 0 : clock.monotonicMs() - lookedMs;
+  if (tookMs <= lateMs || data.now().failed !== undefined) return;
+  const began = new Date(clock.wallMs() - tookMs).toISOString();
+  data.note({ failed: { why: `the look that began at ${began} has not ended (allowed: ${lateMs} ms)` } });
 }
 
 function isAtWork(
@@ -95,7 +114,7 @@ async function look(watch: DataWatch, seen: WatchDataSeen, dependencies: WatchDa
   try {
     next = await act(judgement, watch, seen, dependencies);
   } finally {
-    seen.data.note({ found: { judgement, next }, failed: undefined });
+    seen.data.note({ found: { judgement, next } });
   }
 }
 
