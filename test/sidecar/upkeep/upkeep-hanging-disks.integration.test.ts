@@ -9,7 +9,8 @@ import { startOwnedNode } from "../../support/node/owned-node.ts";
 
 const isPossible = await mayMount();
 const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
-const mounting = test.skipIf(!isPossible).concurrent;
+// One after another: each takes some of the few threads that a test process has for files.
+const mounting = test.skipIf(!isPossible);
 
 const quick = {
   GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
