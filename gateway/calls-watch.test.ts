@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
-import { deriveCallsCondition } from "./calls-watch.ts";
+import { describe, expect, it, vi } from "vitest";
+import type { Condition, ConditionReport, ConditionStatus } from "#status/condition.ts";
+import { deriveCallsCondition, watchCalls } from "./calls-watch.ts";
 import { CallHistory } from "./observe/recent-calls.ts";
 import type { CallCount } from "./observe/traffic.ts";
 
@@ -11,10 +12,10 @@ const ended = (outcome: CallCount["outcome"], count: number, method = "eth_call"
 });
 
 /** What is said of calls that ended since the first look. */
-function judge(calls: readonly CallCount[], wasWrong = false) {
-  const history = new CallHistory();
+function judge(calls: readonly CallCount[], before?: ConditionStatus) {
+  const history = new CallHistory(60_000);
   history.add({ calls: [] }, 0);
-  return deriveCallsCondition(history.add({ calls }, 30_000), wasWrong);
+  return deriveCallsCondition(history.add({ calls }, 30_000), before);
 }
 
 describe("what became of the calls", () => {
@@ -25,7 +26,6 @@ describe("what became of the calls", () => {
       "Answered",
       "25 of 25 calls of the last 60 s were answered.",
     ],
-    ["nobody calls", [], "TooFewCalls", "Hardly anybody calls: 0 calls within the last 60 s."],
     [
       "the node fails reads",
       [ended("node", 100), ended("failed", 40), ended("failed", 60, "eth_getLogs")],
@@ -51,6 +51,17 @@ describe("what became of the calls", () => {
     expect(judge(calls)).toMatchObject({ status: "True", message: "30 of 30 calls of the last 60 s were answered." });
   });
 
+  it("is not said where nobody has called yet", () => {
+    expect(judge([ended("node", 19)])).toBeUndefined();
+  });
+
+  it("stays right while callers rest, and says so", () => {
+    const message = "Hardly anybody calls: 3 of 3 calls of the last 60 s were answered. Earlier ones were.";
+    expect(judge([ended("node", 3)], "True")).toMatchObject({ reason: "Answered", message });
+    const few = "Hardly anybody calls: 0 of 0 calls of the last 60 s were answered.";
+    expect(judge([], "False")).toMatchObject({ reason: "TooFewCalls", message: few });
+  });
+
   it("takes no notice of single failures", () => {
     expect(judge([ended("node", 30), ended("failed", 9)])).toMatchObject({ status: "True" });
     expect(judge([ended("node", 1_000), ended("failed", 49)])).toMatchObject({ status: "True" });
@@ -59,33 +70,111 @@ describe("what became of the calls", () => {
   it("stays wrong until hardly a call fails any more", () => {
     const some = [ended("node", 970), ended("failed", 30)];
     expect(judge(some)).toMatchObject({ status: "True" });
-    expect(judge(some, true)).toMatchObject({ status: "False" });
-    expect(judge([ended("node", 991), ended("failed", 9)], true)).toMatchObject({ status: "True" });
+    expect(judge(some, "False")).toMatchObject({ status: "False" });
+    expect(judge([ended("node", 991), ended("failed", 9)], "False")).toMatchObject({ status: "True" });
   });
 });
 
 describe("the calls of the last minute", () => {
   it("forget what ended before it", () => {
-    const history = new CallHistory();
+    const history = new CallHistory(60_000);
     history.add({ calls: [] }, 0);
     for (let atMs = 2_000; atMs <= 60_000; atMs += 2_000) history.add({ calls: [ended("failed", 50)] }, atMs);
     const after = [ended("failed", 50), ended("node", 7)];
-    expect(history.add({ calls: after }, 62_000)).toEqual({ calls: 7, failed: new Map(), shed: 0 });
+    expect(history.add({ calls: after }, 62_000)).toEqual({ windowMs: 60_000, calls: 7, failed: new Map(), shed: 0 });
   });
 
   it("start from zero when they are cleared: what failed while the node was away is not counted", () => {
-    const history = new CallHistory();
+    const history = new CallHistory(60_000);
     history.add({ calls: [] }, 0);
     history.clear();
     history.add({ calls: [ended("failed", 50)] }, 2_000);
     const after = [ended("failed", 51)];
-    expect(history.add({ calls: after }, 4_000)).toEqual({ calls: 1, failed: new Map([["eth_call", 1]]), shed: 0 });
+    expect(history.add({ calls: after }, 4_000)).toEqual({
+      windowMs: 60_000,
+      calls: 1,
+      failed: new Map([["eth_call", 1]]),
+      shed: 0,
+    });
   });
 
   it("add up the tiers of a method", () => {
-    const history = new CallHistory();
+    const history = new CallHistory(60_000);
     history.add({ calls: [] }, 0);
     const calls = [ended("failed", 3), { ...ended("failed", 4), tier: "gold" }];
-    expect(history.add({ calls }, 2_000)).toEqual({ calls: 7, failed: new Map([["eth_call", 7]]), shed: 0 });
+    expect(history.add({ calls }, 2_000)).toEqual({
+      windowMs: 60_000,
+      calls: 7,
+      failed: new Map([["eth_call", 7]]),
+      shed: 0,
+    });
+  });
+});
+
+describe("the watch of the calls", () => {
+  /** Looks once, and then each time that a test says so. */
+  function startWatch() {
+    const clock = { nowMs: 0, wallMs: () => 0, monotonicMs: () => clock.nowMs };
+    const set: ConditionReport[] = [];
+    const board = {
+      get: () => set.at(-1) as Condition | undefined,
+      set: (report: ConditionReport) => void set.push(report),
+    };
+    const state = { calls: [] as readonly CallCount[], isServing: true };
+    const ending = new AbortController();
+    const waits: (() => void)[] = [];
+    const ended = watchCalls(
+      {
+        traffic: () => Promise.resolve({ calls: state.calls, limited: [] }),
+        isServing: () => state.isServing,
+        board,
+        clock,
+        log: { error: () => undefined },
+        signal: ending.signal,
+      },
+      () => new Promise((resolve) => void waits.push(resolve)),
+    );
+    return {
+      state,
+      /** The condition after the next look, so many milliseconds later. */
+      look: async (laterMs: number) => {
+        await vi.waitUntil(() => waits.length > 0);
+        clock.nowMs += laterMs;
+        waits.splice(0).forEach((go) => go());
+        await vi.waitUntil(() => waits.length > 0);
+        return set.at(-1);
+      },
+      [Symbol.asyncDispose]: async () => {
+        ending.abort();
+        waits.splice(0).forEach((go) => go());
+        await ended;
+      },
+    };
+  }
+
+  it("judges ten minutes where few call, so that one call a minute that fails is seen", async () => {
+    await using watch = startWatch();
+    for (let minute = 1; minute < 10; minute += 1) {
+      watch.state.calls = [ended("failed", minute)];
+      expect(await watch.look(58_000)).toBeUndefined();
+    }
+    watch.state.calls = [ended("failed", 10)];
+    const message = expect.stringMatching(/^10 of 10 calls of the last 600 s got no answer from the node/) as unknown;
+    expect(await watch.look(58_000)).toMatchObject({ reason: "NodeFails", message });
+  });
+
+  it("counts nothing of a time in which the gateway did not serve, and blames no node that is away", async () => {
+    await using watch = startWatch();
+    watch.state.calls = [ended("failed", 50)];
+    expect(await watch.look(2_000)).toMatchObject({ reason: "NodeFails" });
+    watch.state.isServing = false;
+    expect(await watch.look(2_000)).toMatchObject({ reason: "NotServing" });
+    watch.state.calls = [ended("failed", 500)];
+    watch.state.isServing = true;
+    expect(await watch.look(2_000)).toMatchObject({ reason: "TooFewCalls" });
+    watch.state.calls = [ended("failed", 500), ended("node", 20)];
+    expect(await watch.look(2_000)).toMatchObject({ reason: "Answered" });
+    watch.state.isServing = false;
+    expect(await watch.look(2_000)).toMatchObject({ reason: "Answered" });
   });
 });

@@ -1,16 +1,19 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { poll } from "#daemon/time.ts";
+import { pause as realPause, poll, type Pause } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
-import type { ConditionReport } from "#status/condition.ts";
-import { CallHistory, recentMs, type RecentCalls } from "./observe/recent-calls.ts";
+import type { ConditionReport, ConditionStatus } from "#status/condition.ts";
+import { CallHistory, type RecentCalls } from "./observe/recent-calls.ts";
 import type { Traffic } from "./observe/traffic.ts";
 
 /** Time between two looks. */
 const intervalMs = 2_000;
 
-/** So few calls within the time say nothing, unless they fail. */
+/** The window that calls are judged by, and the one where there are few. */
+const windowMs = 60_000;
+const longWindowMs = 600_000;
+/** So few calls within a window say nothing, unless they fail. */
 const fewCalls = 20;
 /** From so many failures on, and from such a share of the calls, callers notice. */
 const noticedFailures = 10;
@@ -25,7 +28,7 @@ export type CallsWatchDependencies = Readonly<{
   traffic: () => Promise<Traffic>;
   /** Whether the gateway serves and its node answers: other conditions say so where not, and callers are refused. */
   isServing: () => boolean;
-  board: ConditionBoard;
+  board: Pick<ConditionBoard, "get" | "set">;
   clock: Clock;
   log: Pick<Logger, "error">;
   signal: AbortSignal;
@@ -33,36 +36,43 @@ export type CallsWatchDependencies = Readonly<{
 
 const watchedLook: WatchedLook = { what: "The count of calls and failures", types: ["CallsAnswered"] };
 
-/** Sets `CallsAnswered` by what became of the calls of the last minute; ends with the signal. */
-export async function watchCalls({
-  traffic,
-  isServing,
-  board,
-  clock,
-  log,
-  signal,
-}: CallsWatchDependencies): Promise<void> {
-  const history = new CallHistory();
+/**
+ * Sets `CallsAnswered` by what became of the calls of the last minute, or of the last ten where few came; ends with the signal. While the gateway does not
+ * serve, what callers are refused is not counted, and the condition stays what it was, unless it blames a node that is away now.
+ */
+export async function watchCalls(
+  { traffic, isServing, board, clock, log, signal }: CallsWatchDependencies,
+  pause: Pause = realPause,
+): Promise<void> {
+  const last = new CallHistory(windowMs);
+  const long = new CallHistory(longWindowMs);
+  const clear = () => {
+    last.clear();
+    long.clear();
+  };
   const failed = (error: unknown) => {
-    history.clear();
+    clear();
     reportFailedLook(watchedLook, error, board);
   };
   await poll(
     { name: "calls", failed, intervalMs, signal },
     async () => {
+      const before = board.get("CallsAnswered")?.status;
       if (!isServing()) {
-        history.clear();
-        board.set(notJudged);
+        clear();
+        if (before === "False") board.set(notJudged);
         return;
       }
-      const recent = history.add(await traffic(), clock.monotonicMs());
-      board.set(deriveCallsCondition(recent, board.get("CallsAnswered")?.status === "False"));
+      const counts = await traffic();
+      const now = clock.monotonicMs();
+      const [minute, tenMinutes] = [last.add(counts, now), long.add(counts, now)];
+      const condition = deriveCallsCondition(minute.calls < fewCalls ? tenMinutes : minute, before);
+      if (condition !== undefined) board.set(condition);
     },
-    { log },
+    { log, pause },
   );
 }
 
-/** What callers are refused meanwhile is not a separate failure. */
 const notJudged: ConditionReport<"CallsAnswered"> = {
   type: "CallsAnswered",
   status: "Unknown",
@@ -72,18 +82,22 @@ const notJudged: ConditionReport<"CallsAnswered"> = {
 };
 
 /**
- * Says whether callers get what they call for, by the calls of the last minute. The node's health checks may be answered while its reads
+ * Says whether callers get what they call for, by the calls of a window. The node's health checks may be answered while its reads
  * fail, and a gateway that serves may have no room: neither shows in what is watched otherwise.
  *
- * @param wasWrong whether the condition was False at the last look.
+ * @param before the condition's status at the last look: it changes only for a reason, and not because the callers rest.
+ * @returns undefined where nobody has called so often yet that anything can be said.
  */
-export function deriveCallsCondition(recent: RecentCalls, wasWrong: boolean): ConditionReport<"CallsAnswered"> {
+export function deriveCallsCondition(
+  recent: RecentCalls,
+  before: ConditionStatus | undefined,
+): ConditionReport<"CallsAnswered"> | undefined {
   const type = "CallsAnswered";
   const failures = [...recent.failed.values()].reduce((sum, count) => sum + count, 0);
   const lost = failures + recent.shed;
   const share = recent.calls === 0 ? 0 : lost / recent.calls;
-  const seconds = recentMs / 1_000;
-  const isWrong = lost >= noticedFailures && share >= (wasWrong ? settledShare : noticedShare);
+  const seconds = recent.windowMs / 1_000;
+  const isWrong = lost >= noticedFailures && share >= (before === "False" ? settledShare : noticedShare);
   if (isWrong && failures >= recent.shed) {
     return {
       type,
@@ -100,17 +114,11 @@ export function deriveCallsCondition(recent: RecentCalls, wasWrong: boolean): Co
       message: `${recent.shed} of ${recent.calls} calls of the last ${seconds} s were turned away: there is no room for them. See whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).`,
     };
   }
-  if (recent.calls < fewCalls) {
-    const message = `Hardly anybody calls: ${recent.calls} calls within the last ${seconds} s.`;
-    return { type, status: "Unknown", reason: "TooFewCalls", message };
-  }
-  const answered = `${recent.calls - lost} of ${recent.calls}`;
-  return {
-    type,
-    status: "True",
-    reason: "Answered",
-    message: `${answered} calls of the last ${seconds} s were answered.`,
-  };
+  const answered = `${recent.calls - lost} of ${recent.calls} calls of the last ${seconds} s were answered.`;
+  if (recent.calls >= fewCalls) return { type, status: "True", reason: "Answered", message: answered };
+  const few = `Hardly anybody calls: ${answered}`;
+  if (before === "True") return { type, status: "True", reason: "Answered", message: `${few} Earlier ones were.` };
+  return before === undefined ? undefined : { type, status: "Unknown", reason: "TooFewCalls", message: few };
 }
 
 function nameMost(failed: ReadonlyMap<string, number>): string {

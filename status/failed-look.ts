@@ -13,7 +13,11 @@ export type WatchedLook = Readonly<{ what: string; types: readonly [LookedAtType
  * Says that nothing is known of a look's conditions, because it ended by an error that nobody foresaw: what it said last must not stand as if it were
  * so now.
  */
-export function reportFailedLook({ what, types }: WatchedLook, error: unknown, board: ConditionBoard): void {
+export function reportFailedLook(
+  { what, types }: WatchedLook,
+  error: unknown,
+  board: Pick<ConditionBoard, "get" | "set">,
+): void {
   const why = error instanceof Error ? error.message : String(error);
   const message =
     `${what} failed: ${why}. What it found before counts no more. It is made again by itself; if that stays, read the log of this process ` +

@@ -12,7 +12,7 @@ const strictReportsAfterMs = 700;
 
 /** The node: JSON-RPC with a height that rises by itself. It reads node.conf at its start only. */
 export const nodeProgram = ({ profile }: FakePrograms) => `
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 const strict = ${profile === "strict"};
 const port = Number(readFileSync("../port", "utf8"));
@@ -56,7 +56,12 @@ const server = createServer(async (request, response) => {
   if (strict) response.statusCode = code === -32601 ? 404 : 503;
   response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: "not available" } }));
 });
-const open = () => server.listen(port, "127.0.0.1", () => writeFileSync("../running.conf", config));
+// Whole at once: tests read it while it is written.
+const show = () => {
+  writeFileSync("../running.new", config);
+  renameSync("../running.new", "../running.conf");
+};
+const open = () => server.listen(port, "127.0.0.1", show);
 const opensAfter = existsSync("../opens-after") ? Number(readFileSync("../opens-after", "utf8")) : 0;
 setTimeout(open, Math.max(opensAfter, strict ? ${strictOpensAfterMs} : 0));
 `;

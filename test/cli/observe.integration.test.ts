@@ -58,7 +58,7 @@ describe("npm start -- --observe on a machine without Prometheus", () => {
     const { status, stderr } = spawnSync(process.execPath, [program, "stack", "--observe", "70000"], {
       encoding: "utf8",
     });
-    expect(stderr).toMatch(/--observe.*expected a port/);
+    expect(stderr).toMatch(/--observe.*Expected a port/);
     expect(status).not.toBe(0);
   });
 });

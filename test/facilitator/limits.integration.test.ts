@@ -76,7 +76,7 @@ test("a chain that asks more for gas than allowed is an error of the operator, n
   await using facilitator = await start("dear", { GATEHOUSE_FACILITATOR_SETTLEMENT_MAX_FEE_PER_GAS_GWEI: "0.000001" });
   expect(await facilitator.settle(await signPayment(chain.token))).toEqual({
     status: 500,
-    body: { error: expect.stringMatching(/asks .* gwei for gas, settlement\.maxFeePerGasGwei allows 0\.000001/) },
+    body: { error: expect.stringMatching(/charges .* gwei for gas, settlement\.maxFeePerGasGwei allows 0\.000001/) },
   });
   expect(await (await fetch(`${facilitator.operationsUrl}/readyz`)).json()).toMatchObject({
     status: "unready",

@@ -207,7 +207,7 @@ export const nodeFaults: readonly Fault[] = [
       condition: ["CallsAnswered", "NodeFails"],
       readyz: 200,
       reads:
-        "… of … calls of the last 60 s got no answer from the node (eth_getBalance …), although it answers health checks. Send such a call to the node itself, and read its log.",
+        "… of … calls of the last … s got no answer from the node (eth_getBalance …), although it answers health checks. Send such a call to the node itself, and read its log.",
     },
   },
   {

@@ -50,8 +50,8 @@ const node: readonly ShownCondition[] = [
   ]),
   ...rows("CallsAnswered", [
     ["The gateway turns many calls away: there is no room for them", "Shed", "wrong"],
-    ["Hardly anybody calls", "TooFewCalls", "right"],
-    ["The gateway does not serve now (`GatewayServing` says why)", "NotServing", "right"],
+    ["Calls failed, and hardly anybody calls any more", "TooFewCalls", "right"],
+    ["Calls failed, and the gateway does not serve now (`GatewayServing` says why)", "NotServing", "right"],
   ]),
   ...rows("CertificateValid", [
     ["The certificate of a URL of `certificate.urls` has ended", "Expired", "wrong"],

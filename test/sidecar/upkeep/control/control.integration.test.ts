@@ -154,7 +154,7 @@ test("a command that is advised is for the same URL, without its token and crede
   await using listener = await listenHttp(app, { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000 });
   const typed = ["--url", listener.url.replace("//", "//operator:a-password@"), "--token-file", "token"];
   const held = await say("restart", ...typed);
-  expect(held).toContain(`then say gatehouse resume --url ${listener.url} --token-file token.`);
+  expect(held).toContain(`then run gatehouse resume --url ${listener.url} --token-file token.`);
   result = "asked";
   const asked = await say("restart", ...typed);
   expect(asked).toContain(`gatehouse status --url ${listener.url} shows how it goes.\n`);
