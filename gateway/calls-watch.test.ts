@@ -111,47 +111,47 @@ describe("the calls of the last minute", () => {
   });
 });
 
-describe("the watch of the calls", () => {
-  /** Looks once, and then each time that a test says so. */
-  function startWatch() {
-    const clock = { nowMs: 0, wallMs: () => 0, monotonicMs: () => clock.nowMs };
-    const set: ConditionReport[] = [];
-    const board = {
-      get: () => set.at(-1) as Condition | undefined,
-      set: (report: ConditionReport) => void set.push(report),
-    };
-    const state = { calls: [] as readonly CallCount[], isServing: true };
-    const ending = new AbortController();
-    const waits: (() => void)[] = [];
-    const ended = watchCalls(
-      {
-        traffic: () => Promise.resolve({ calls: state.calls, limited: [] }),
-        isServing: () => state.isServing,
-        board,
-        clock,
-        log: { error: () => undefined },
-        signal: ending.signal,
-      },
-      () => new Promise((resolve) => void waits.push(resolve)),
-    );
-    return {
-      state,
-      /** The condition after the next look, so many milliseconds later. */
-      look: async (laterMs: number) => {
-        await vi.waitUntil(() => waits.length > 0);
-        clock.nowMs += laterMs;
-        waits.splice(0).forEach((go) => go());
-        await vi.waitUntil(() => waits.length > 0);
-        return set.at(-1);
-      },
-      [Symbol.asyncDispose]: async () => {
-        ending.abort();
-        waits.splice(0).forEach((go) => go());
-        await ended;
-      },
-    };
-  }
+/** Looks once, and then each time that a test says so. */
+function startWatch() {
+  const clock = { nowMs: 0, wallMs: () => 0, monotonicMs: () => clock.nowMs };
+  const set: ConditionReport[] = [];
+  const board = {
+    get: () => set.at(-1) as Condition | undefined,
+    set: (report: ConditionReport) => void set.push(report),
+  };
+  const state = { calls: [] as readonly CallCount[], isServing: true };
+  const ending = new AbortController();
+  const waits: (() => void)[] = [];
+  const watching = watchCalls(
+    {
+      traffic: () => Promise.resolve({ calls: state.calls, limited: [] }),
+      isServing: () => state.isServing,
+      board,
+      clock,
+      log: { error: () => undefined },
+      signal: ending.signal,
+    },
+    () => new Promise((resolve) => void waits.push(resolve)),
+  );
+  return {
+    state,
+    /** The condition after the next look, so many milliseconds later. */
+    look: async (laterMs: number) => {
+      await vi.waitUntil(() => waits.length > 0);
+      clock.nowMs += laterMs;
+      waits.splice(0).forEach((go) => go());
+      await vi.waitUntil(() => waits.length > 0);
+      return set.at(-1);
+    },
+    [Symbol.asyncDispose]: async () => {
+      ending.abort();
+      waits.splice(0).forEach((go) => go());
+      await watching;
+    },
+  };
+}
 
+describe("the watch of the calls", () => {
   it("judges ten minutes where few call, so that one call a minute that fails is seen", async () => {
     await using watch = startWatch();
     for (let minute = 1; minute < 10; minute += 1) {

@@ -24,7 +24,7 @@ const everyService = {
   ),
   gatehouse_connections: gauge("Open connections of clients, by listener.", "listener"),
   gatehouse_connections_limit: gauge(
-    "Connections that file descriptors allow the listeners together at this time; the operators' listener has its own.",
+    "Connections that file descriptors and memory allow the listeners together at this time; the operators' listener has its own.",
   ),
   gatehouse_connections_refused_total: counter(
     "Connections that were closed unserved. full: no room for any; address: too many of one address; rate: one address made too many a second, unanswered.",

@@ -27,7 +27,7 @@ export function createConnectionMetrics(registry: Registry, { open, most }: Show
   });
   gauge({
     name: "gatehouse_connections_limit",
-    help: "Connections that file descriptors allow the listeners together at this time; the operators' listener has its own.",
+    help: "Connections that file descriptors and memory allow the listeners together at this time; the operators' listener has its own.",
     collect() {
       this.set(most());
     },
