@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
-import { readUntil } from "#daemon/testing/until.ts";
+import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
 
 /** A separate name space in which the kernel gives no watches away. */
 const withoutWatches = [
@@ -19,6 +19,16 @@ const withoutWatches = [
 const isPossible = spawnSync("unshare", [...withoutWatches, "true"]).status === 0;
 const why = isPossible ? "" : " (skipped: this user may not make a name space)";
 const isRight = (config: string) => config.includes("storage_cetina_job_name") && !config.includes("pamir");
+
+/** Waits until a file that is written now has a later time: what is written within one tick of the kernel's clock looks unchanged to whoever polls. */
+async function waitForTick(path: string): Promise<void> {
+  const { mtimeMs } = await stat(path);
+  await until("the kernel's clock ticks", generousMs, async () => {
+    await writeFile(`${path}.tick`, "");
+    return (await stat(`${path}.tick`)).mtimeMs > mtimeMs;
+  });
+  await rm(`${path}.tick`);
+}
 
 test.skipIf(!isPossible)(`where the system has no watches left, node.conf is polled${why}`, async () => {
   await using node = await createFakeNode();
@@ -44,6 +54,7 @@ test.skipIf(!isPossible)(`where the system has no watches left, node.conf is pol
   await once(child, "message");
   await readUntil(node.config, isRight);
   for (const job of ["node-8", "node-9"]) {
+    await waitForTick(node.configPath);
     await writeFile(node.configPath, driftedConfig.replace("node-7", job));
     await readUntil(node.config, (config) => isRight(config) && config.includes(job));
   }
