@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Condition, ConditionReport, ConditionStatus } from "#status/condition.ts";
 import { deriveCallsCondition, watchCalls } from "./calls-watch.ts";
-import { CallHistory } from "./observe/recent-calls.ts";
+import { CallHistory, sumCalls } from "./observe/recent-calls.ts";
 import type { CallCount } from "./observe/traffic.ts";
 
 const ended = (outcome: CallCount["outcome"], count: number, method = "eth_call"): CallCount => ({
@@ -14,8 +14,8 @@ const ended = (outcome: CallCount["outcome"], count: number, method = "eth_call"
 /** What is said of calls that ended since the first look. */
 function judge(calls: readonly CallCount[], before?: ConditionStatus) {
   const history = new CallHistory(60_000);
-  history.add({ calls: [] }, 0);
-  return deriveCallsCondition(history.add({ calls }, 30_000), before);
+  history.add(sumCalls({ calls: [] }), 0);
+  return deriveCallsCondition(history.add(sumCalls({ calls }), 30_000), before);
 }
 
 describe("what became of the calls", () => {
@@ -78,19 +78,24 @@ describe("what became of the calls", () => {
 describe("the calls of the last minute", () => {
   it("forget what ended before it", () => {
     const history = new CallHistory(60_000);
-    history.add({ calls: [] }, 0);
-    for (let atMs = 2_000; atMs <= 60_000; atMs += 2_000) history.add({ calls: [ended("failed", 50)] }, atMs);
+    history.add(sumCalls({ calls: [] }), 0);
+    for (let atMs = 2_000; atMs <= 60_000; atMs += 2_000) history.add(sumCalls({ calls: [ended("failed", 50)] }), atMs);
     const after = [ended("failed", 50), ended("node", 7)];
-    expect(history.add({ calls: after }, 62_000)).toEqual({ windowMs: 60_000, calls: 7, failed: new Map(), shed: 0 });
+    expect(history.add(sumCalls({ calls: after }), 62_000)).toEqual({
+      windowMs: 60_000,
+      calls: 7,
+      failed: new Map(),
+      shed: 0,
+    });
   });
 
   it("start from zero when they are cleared: what failed while the node was away is not counted", () => {
     const history = new CallHistory(60_000);
-    history.add({ calls: [] }, 0);
+    history.add(sumCalls({ calls: [] }), 0);
     history.clear();
-    history.add({ calls: [ended("failed", 50)] }, 2_000);
+    history.add(sumCalls({ calls: [ended("failed", 50)] }), 2_000);
     const after = [ended("failed", 51)];
-    expect(history.add({ calls: after }, 4_000)).toEqual({
+    expect(history.add(sumCalls({ calls: after }), 4_000)).toEqual({
       windowMs: 60_000,
       calls: 1,
       failed: new Map([["eth_call", 1]]),
@@ -100,9 +105,9 @@ describe("the calls of the last minute", () => {
 
   it("add up the tiers of a method", () => {
     const history = new CallHistory(60_000);
-    history.add({ calls: [] }, 0);
+    history.add(sumCalls({ calls: [] }), 0);
     const calls = [ended("failed", 3), { ...ended("failed", 4), tier: "gold" }];
-    expect(history.add({ calls }, 2_000)).toEqual({
+    expect(history.add(sumCalls({ calls }), 2_000)).toEqual({
       windowMs: 60_000,
       calls: 7,
       failed: new Map([["eth_call", 7]]),

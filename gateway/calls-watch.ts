@@ -4,7 +4,7 @@ import { pause as realPause, poll, type Pause } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ConditionReport, ConditionStatus } from "#status/condition.ts";
-import { CallHistory, type RecentCalls } from "./observe/recent-calls.ts";
+import { CallHistory, sumCalls, type RecentCalls } from "./observe/recent-calls.ts";
 import type { Traffic } from "./observe/traffic.ts";
 
 /** Time between two looks. */
@@ -63,9 +63,9 @@ export async function watchCalls(
         if (before === "False") board.set(notJudged);
         return;
       }
-      const counts = await traffic();
+      const totals = sumCalls(await traffic());
       const now = clock.monotonicMs();
-      const [minute, tenMinutes] = [last.add(counts, now), long.add(counts, now)];
+      const [minute, tenMinutes] = [last.add(totals, now), long.add(totals, now)];
       const condition = deriveCallsCondition(minute.calls < fewCalls ? tenMinutes : minute, before);
       if (condition !== undefined) board.set(condition);
     },

@@ -7,9 +7,8 @@ const looksKept = 30;
 /** Outcomes that are a matter of the call or its caller, not of the node and the gateway: they are not counted. */
 const ofTheCaller: ReadonlySet<CallOutcome> = new Set(["refused", "limited", "cancelled"]);
 
-/** Calls that ended within a window, those left out that their own caller is to blame for. */
-export type RecentCalls = Readonly<{
-  windowMs: number;
+/** Calls that ended, those left out that their own caller is to blame for. */
+export type CallTotals = Readonly<{
   calls: number;
   /** Calls that got no answer from the node, by method. */
   failed: ReadonlyMap<string, number>;
@@ -17,10 +16,27 @@ export type RecentCalls = Readonly<{
   shed: number;
 }>;
 
-/** One look at the counters: how many calls have ended since the start, by method and outcome. */
-type Look = Readonly<{ atMs: number; counts: ReadonlyMap<string, number> }>;
+/** Calls that ended within a window. */
+export type RecentCalls = CallTotals & Readonly<{ windowMs: number }>;
 
-/** What the gateway's calls of a window came to, taken from the counters now and then: no call pays for it. */
+/** Adds up the counters of all tiers since the start. */
+export function sumCalls({ calls }: Pick<Traffic, "calls">): CallTotals {
+  const failed = new Map<string, number>();
+  let all = 0;
+  let shed = 0;
+  for (const { method, outcome, count } of calls) {
+    if (ofTheCaller.has(outcome)) continue;
+    all += count;
+    if (outcome === "failed") failed.set(method, (failed.get(method) ?? 0) + count);
+    if (outcome === "overload") shed += count;
+  }
+  return { calls: all, failed, shed };
+}
+
+/** One look at the totals. */
+type Look = Readonly<{ atMs: number; totals: CallTotals }>;
+
+/** What the gateway's calls of a window came to, by totals that are read now and then: no call pays for it. */
 export class CallHistory {
   readonly #windowMs: number;
   #looks: Look[] = [];
@@ -29,19 +45,13 @@ export class CallHistory {
     this.#windowMs = windowMs;
   }
 
-  /** Looks at the counters, and compares them with those of the window's begin, or of the first look after `clear`. */
-  add({ calls }: Pick<Traffic, "calls">, atMs: number): RecentCalls {
-    const counts = new Map<string, number>();
-    for (const { method, outcome, count } of calls) {
-      if (ofTheCaller.has(outcome)) continue;
-      const key = `${outcome} ${method}`;
-      counts.set(key, (counts.get(key) ?? 0) + count);
-    }
+  /** Notes the totals of now, and compares them with those of the window's begin, or of the first look after `clear`. */
+  add(totals: CallTotals, atMs: number): RecentCalls {
     const last = this.#looks.at(-1);
-    if (last === undefined || atMs - last.atMs >= this.#windowMs / looksKept) this.#looks.push({ atMs, counts });
+    if (last === undefined || atMs - last.atMs >= this.#windowMs / looksKept) this.#looks.push({ atMs, totals });
     // The youngest look that is old enough stays, to compare with.
     while (this.#looks[1] !== undefined && this.#looks[1].atMs <= atMs - this.#windowMs) this.#looks.shift();
-    return { windowMs: this.#windowMs, ...compare(this.#looks[0]?.counts ?? counts, counts) };
+    return { windowMs: this.#windowMs, ...subtract(totals, this.#looks[0]?.totals ?? totals) };
   }
 
   /** Forgets the calls until now. */
@@ -50,17 +60,11 @@ export class CallHistory {
   }
 }
 
-function compare(before: ReadonlyMap<string, number>, now: ReadonlyMap<string, number>): Omit<RecentCalls, "windowMs"> {
-  const failed = new Map<string, number>();
-  let calls = 0;
-  let shed = 0;
-  for (const [key, count] of now) {
-    const ended = count - (before.get(key) ?? 0);
-    if (ended <= 0) continue;
-    calls += ended;
-    const [outcome, method = ""] = key.split(" ");
-    if (outcome === "failed") failed.set(method, ended);
-    if (outcome === "overload") shed += ended;
-  }
-  return { calls, failed, shed };
+function subtract(now: CallTotals, before: CallTotals): CallTotals {
+  const failed = [...now.failed].map(([method, count]) => [method, count - (before.failed.get(method) ?? 0)] as const);
+  return {
+    calls: now.calls - before.calls,
+    failed: new Map(failed.filter(([, count]) => count > 0)),
+    shed: now.shed - before.shed,
+  };
 }
