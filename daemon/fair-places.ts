@@ -7,26 +7,17 @@ export type Entry = Readonly<{ ok: true; place: Disposable } | { ok: false; full
 export class FairPlaces {
   readonly most: number;
   readonly #shares: FairShares<SharedPlace>;
-  #free: number;
 
   constructor(most: number) {
     this.most = most;
     this.#shares = new FairShares(most);
-    this.#free = most;
   }
 
   enter(caller: string): Entry {
-    if (this.#free === 0) return { ok: false, full: "all" };
+    if (this.#shares.free === 0) return { ok: false, full: "all" };
     if (!this.#shares.mayAcquire(caller)) return { ok: false, full: "caller" };
     const place: SharedPlace = {};
     this.#shares.acquire(place, caller);
-    this.#free -= 1;
-    return { ok: true, place: { [Symbol.dispose]: () => this.#leave(place) } };
-  }
-
-  #leave(place: SharedPlace): void {
-    if (place.share === undefined) return;
-    this.#shares.release(place);
-    this.#free += 1;
+    return { ok: true, place: { [Symbol.dispose]: () => this.#shares.release(place) } };
   }
 }

@@ -28,10 +28,14 @@ export class FairShares<Place extends SharedPlace> {
     this.#places = places;
   }
 
+  /** Places that nobody has. */
+  get free(): number {
+    return this.#places - this.#taken;
+  }
+
   /** Whether a caller may have one more. Whoever has none may, as long as one is free. */
   mayAcquire(caller: string): boolean {
-    const free = this.#places - this.#taken;
-    return (this.#byCaller.get(caller)?.places ?? 0) <= free * sharePerFree;
+    return (this.#byCaller.get(caller)?.places ?? 0) <= this.free * sharePerFree;
   }
 
   acquire(place: Place, caller: string): void {
