@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { Registry } from "prom-client";
@@ -33,14 +33,18 @@ export async function serveNode(listener: RequestListener) {
   };
 }
 
-/** Answers JSON-RPC from a table of results. */
-export function answersRpc(results: Readonly<Record<string, () => unknown>>): RequestListener {
+/** Answers JSON-RPC from a table of results, and other methods with an error, or as `answerOther` does. */
+export function answersRpc(
+  results: Readonly<Record<string, () => unknown>>,
+  answerOther?: (response: ServerResponse) => void,
+): RequestListener {
   return (request, response) => {
     let body = "";
     request.on("data", (chunk: Buffer) => (body += chunk.toString()));
     request.on("end", () => {
       const { id, method } = JSON.parse(body) as { id: number; method: string };
       const result = results[method];
+      if (result === undefined && answerOther !== undefined) return answerOther(response);
       const answer =
         result === undefined ? { error: { code: -32_601, message: "no such method" } } : { result: result() };
       response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));

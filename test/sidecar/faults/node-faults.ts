@@ -186,16 +186,11 @@ export const nodeFaults: readonly Fault[] = [
   },
   {
     what: "The node answers health checks and fails what callers read",
-    settings: rpcIs((request, response) => {
-      let body = "";
-      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
-      request.on("end", () => {
-        const { id, method } = JSON.parse(body) as { id: number; method: string };
-        const healthy = { ...goodAnswers, ...blockAt(5), eth_blockNumber: risingHeight }[method];
-        if (healthy === undefined) response.writeHead(500).end("disk I/O error");
-        else response.end(JSON.stringify({ jsonrpc: "2.0", id, result: healthy() }));
-      });
-    }),
+    settings: rpcIs(
+      answersRpc({ ...goodAnswers, ...blockAt(5), eth_blockNumber: risingHeight }, (response) =>
+        response.writeHead(500).end("disk I/O error"),
+      ),
+    ),
     strike: ({ resources }, gatewayUrl) => {
       const stop = new AbortController();
       const calling = keepReading(gatewayUrl, stop.signal);
