@@ -1,13 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
-import type { PaymentRequirements } from "@x402/core/types";
-import { ExactEvmScheme } from "@x402/evm";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { payee, payer } from "../support/payments/shop.ts";
+import { buildSettlingEnvironment, signPaymentFor } from "../support/payments/shop.ts";
 import { largestBytes, startUpstream, type TestUpstream } from "../support/payments/test-upstream.ts";
-import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
+import { startPaymentChain } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { openMany, openRaw } from "../support/gateway/raw-call.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
@@ -26,29 +23,20 @@ beforeAll(async () => {
   const accepts = [{ scheme: "exact", price: "0.01", network: "eip155:1672" }];
   writeFileSync(routesPath, JSON.stringify({ "GET /data": { accepts, upstream: `${upstream.url}/data` } }));
   shop = resources.use(
-    await startSmallService("resource-server", {
-      GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
-      GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
-      GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
-      GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
-      GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
-      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: chain.url,
-      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey,
-      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: join(folder, "settlement.sqlite"),
-      GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(folder, "claims.sqlite"),
-    }),
+    await startSmallService(
+      "resource-server",
+      buildSettlingEnvironment(chain, {
+        routesPath,
+        settlementPath: join(folder, "settlement.sqlite"),
+        claimsPath: join(folder, "claims.sqlite"),
+      }),
+    ),
   );
   shopUrl = shop.urls["resource-server"] ?? "";
 });
 afterAll(() => resources.disposeAsync());
 
-const sign = async () => {
-  const offer = await fetch(`${shopUrl}/data`);
-  const { accepts } = decodePaymentRequiredHeader(offer.headers.get("payment-required") ?? "");
-  const [accepted] = accepts as [PaymentRequirements];
-  const { payload } = await new ExactEvmScheme(payer.account).createPaymentPayload(2, accepted);
-  return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
-};
+const sign = () => signPaymentFor(`${shopUrl}/data`);
 
 const buy = (payment: string) => fetch(`${shopUrl}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
 

@@ -1,16 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
+import { decodePaymentRequiredHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
-import { ExactEvmScheme } from "@x402/evm";
 import { toHex } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { buildFacilitatorEnvironment } from "../support/facilitator/running-facilitator.ts";
 import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
 import { amount as paymentAmount, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 import { startFacilitatorProxy, type FacilitatorProxy } from "../resource-server/facilitator-proxy.ts";
-import { payee, payer } from "../support/payments/shop.ts";
+import { payee, payer, signOffer } from "../support/payments/shop.ts";
 import { startUpstream, type TestUpstream } from "../support/payments/test-upstream.ts";
 import {
   startPaymentChain,
@@ -284,10 +283,7 @@ describe("a facilitator before a node that hangs", () => {
 });
 
 const routesPath = () => join(folder, "routes.json5");
-const sign = async (accepted: PaymentRequirements, holder: TestAccount = payer) => {
-  const { payload } = await new ExactEvmScheme(holder.account).createPaymentPayload(2, accepted);
-  return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
-};
+const sign = (accepted: PaymentRequirements, holder: TestAccount = payer) => signOffer(accepted, holder.account);
 
 const statusOf = (client: RawClient) =>
   until("it is answered", manyMs, () => /^HTTP\/1.1 (\d+)/.exec(client.received())?.[1]);

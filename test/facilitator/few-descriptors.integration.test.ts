@@ -3,9 +3,9 @@ import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { payee } from "../support/payments/shop.ts";
+import { buildSettlingEnvironment } from "../support/payments/shop.ts";
 import { askAlone, holdIdle } from "../support/held-idle.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { startPaymentChain, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { buildFacilitatorEnvironment, createLedgerFolder } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
@@ -81,17 +81,11 @@ test.skipIf(!isTried)(
     const routesPath = ledgers.path("routes");
     const accepts = [{ scheme: "exact", price: "0.01", network: "eip155:1672" }];
     await writeFile(routesPath, JSON.stringify({ "POST /data": { accepts, upstream: "http://127.0.0.1:9/data" } }));
-    const env = {
-      GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
-      GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
-      GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
-      GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
-      GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
-      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: chain.url,
-      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey,
-      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: ledgers.path("settlement"),
-      GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: ledgers.path("claims"),
-    };
+    const env = buildSettlingEnvironment(chain, {
+      routesPath,
+      settlementPath: ledgers.path("settlement"),
+      claimsPath: ledgers.path("claims"),
+    });
     await using shop = await startService("resource-server", env, { descriptors });
     await outlast(shop, {
       listener: "resource-server",

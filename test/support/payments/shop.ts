@@ -69,6 +69,28 @@ export async function openMarket(): Promise<Market> {
   };
 }
 
+/** Environment of a resource server that verifies and settles by itself on a chain. */
+export function buildSettlingEnvironment(
+  { token, url }: Pick<PaymentChain, "token" | "url">,
+  {
+    routesPath,
+    settlementPath,
+    claimsPath,
+  }: Readonly<{ routesPath: string; settlementPath: string; claimsPath: string }>,
+) {
+  return {
+    GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
+    GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
+    GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
+    GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
+    GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: token,
+    GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: url,
+    GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey,
+    GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: settlementPath,
+    GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: claimsPath,
+  };
+}
+
 /** A folder that is gone when it is disposed of. */
 export async function createTemporaryFolder(): Promise<AsyncDisposable & Readonly<{ path: string }>> {
   const path = await mkdtemp(join(tmpdir(), "gatehouse-shop-"));
@@ -89,11 +111,11 @@ export function findOperationsUrl(shop: ServiceProcess): string {
 export async function signPaymentFor(url: string, init?: RequestInit): Promise<string> {
   const unpaid = await fetch(url, init);
   const paymentRequired = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
-  return signedHeader(paymentRequired.accepts[0] as PaymentRequirements);
+  return signOffer(paymentRequired.accepts[0] as PaymentRequirements);
 }
 
-/** Signs a payment that accepts an offer. */
-async function signedHeader(accepted: PaymentRequirements, signer = payer.account): Promise<string> {
+/** Signs a payment that accepts an offer: the header that pays by it. */
+export async function signOffer(accepted: PaymentRequirements, signer = payer.account): Promise<string> {
   const { payload } = await new ExactEvmScheme(signer).createPaymentPayload(2, accepted);
   return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
 }
