@@ -15,14 +15,14 @@ import type { MaintenanceWindow } from "./maintenance-window.ts";
 import { hasReadAlready, isAsBeforeDrift, type ReadAlreadyDependencies } from "./read-already.ts";
 import { decideRestart } from "./restart-decision.ts";
 
-/** What the pass found until now. */
+/** Findings of the pass so far. */
 export type RestartRequest = Readonly<{
   planned: Plan;
   reading: ConfigReading;
   version: NodeVersion | undefined;
   desired: HeldState;
   authority: Authority;
-  /** Whether node_cli switches pruning on: it talks to the running node, and a restart would cut it off. */
+  /** Whether node_cli is switching pruning on: it talks to the running node, and a restart would cut it off. */
   isPruning: () => boolean;
 }>;
 
@@ -38,7 +38,7 @@ export type ApplyRestartDependencies = BeginRestartDependencies &
     rate: CorrectionRate;
   }>;
 
-/** Begins a restart if one is due and may be, and notes why not otherwise. The restart goes on alongside later passes. */
+/** Begins a restart if one is due and allowed; notes why not otherwise. The restart goes on alongside later passes. */
 export async function applyRestart(
   request: RestartRequest,
   seen: ApplyRestartSeen,
@@ -110,8 +110,9 @@ function editOptions(
 }
 
 /**
- * That another program keeps writing node.conf, and until when that counts; also one that writes the same drift again and again, where the node most
- * likely has what stands there, because it had it before: a restart for each correction would be a storm, however slow.
+ * Finds until when node.conf counts as contested, because another program keeps writing it; undefined if none does. A program that writes the same drift
+ * again and again counts too, if the node most likely runs with the corrected content, as it did before the drift: a restart for each correction would be a
+ * storm, however slow.
  */
 function contested(
   { reading, version }: RestartRequest,

@@ -29,7 +29,7 @@ export type BeginRestartDependencies = Pick<
     signal: AbortSignal;
   }>;
 
-/** What a restart leaves for the passes. */
+/** Observations that a restart notes for the passes. */
 export type RestartSeen = Readonly<{ restarts: ObservedRestarts; process: ObservedProcess }>;
 
 /** Begins a restart that ends in a proof, or in a roll-back. */
@@ -78,7 +78,7 @@ export function beginRestart(
   restarts.note({ running });
   // A stop in the middle would leave the node down: its commands, a stop and a start, have their own time limits.
   finishes({ what: "the restart of the node", done: running, withinMs: 2 * timeoutMs });
-  // What node_cli says is old after a restart, and the next regular look may be far.
+  // node_cli's last answer is old after a restart, and the next regular look may be far off.
   running
     .then(() => observer.look(signal))
     .catch((error: unknown) =>
@@ -86,7 +86,7 @@ export function beginRestart(
     );
 }
 
-/** Nobody foresaw the error: made again at once, the restart would use up the budget and end in the same. */
+/** Sets a hold after an unforeseen error: tried again at once, the restart would use up the budget and fail the same way. */
 function holdAfterError(
   error: Error,
   { desired, firstReason, signal }: Pick<RestartIncident, "desired" | "firstReason" | "signal">,
@@ -103,7 +103,7 @@ function holdAfterError(
   });
 }
 
-/** Remembers what a restart was proved with. */
+/** Keeps the node.conf that a restart was proved with. */
 async function rememberProved(
   bytes: Uint8Array,
   restarts: ObservedRestarts,

@@ -9,9 +9,9 @@ import type { ObservedProcess } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { explainHung, explainUnhealthy, type HealthDependencies } from "./unhealthy.ts";
 
-/** When a node counts as one that a restart may repair. */
+/** Limits from which a restart may repair a node, in ms. */
 export type DueRestartOptions = Readonly<{
-  /** Whether a restart runs: then none is owed. */
+  /** Whether a restart is running: then none is due. */
   isRestarting: boolean;
   /** `lag.restart` and `lag.restartAfterMs`. */
   unhealthy: Readonly<{ isRestarted: boolean; restartAfterMs: number }>;
@@ -27,7 +27,7 @@ export type DueRestartDependencies = HealthDependencies &
     events: EventLog;
   }>;
 
-/** Finds why the node is to be restarted: to end a restart that was interrupted, to try again what failed, because a person asked, for its health, or for node.conf. */
+/** Finds why the node is to be restarted: to finish an interrupted restart, to retry a failed one, because a person asked, for its health, or for node.conf. */
 export async function findDueRestart(
   planned: Plan,
   process: ObservedProcess,
@@ -41,7 +41,7 @@ export async function findDueRestart(
     const { phase, isFinishing } = interrupted;
     const cause = phase === "verifying" ? "unverified" : "interrupted";
     const reason = isFinishing ? interrupted.reason : `a restart was interrupted: ${interrupted.reason}`;
-    // The budget was charged when it began. A sidecar that is killed at each attempt does not get one for nothing each time.
+    // The budget was charged when it began. A sidecar that is killed at each attempt does not get a free one each time.
     return { cause, reason, urgent: true, isCharged: !isFinishing };
   }
   const retry = isRestarting ? undefined : retryOf(dependencies);
@@ -58,13 +58,13 @@ export async function findDueRestart(
     (await explainHung(process, options, dependencies));
   if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
-  // A file that is still to be corrected is no file to start the node with.
+  // The node is not started with a file that is still to be corrected.
   const uncorrected = planned.actions.some((action) => action.kind === "write-config");
   if (restart === undefined || uncorrected) return undefined;
   return { cause: "configuration", reason: restart.reason, urgent: false };
 }
 
-/** What is to be tried again, unless somebody has started the node meanwhile. */
+/** Finds the failed restart to try again; drops it if somebody has started the node meanwhile. */
 function retryOf({
   state,
   events,
@@ -81,7 +81,7 @@ function retryOf({
 }
 
 /**
- * A restart that was requested before this sidecar began, and has come about since, only lacks its proof. A sidecar in the pod that it
+ * Marks a restart that an earlier sidecar requested, and that has happened since, as lacking only its proof. A sidecar in the pod that it
  * deletes always ends before it can see that: requested again each time, the restart would never end.
  */
 export async function recognizeMade({

@@ -2,28 +2,28 @@ import type { Clock } from "#daemon/clock.ts";
 import type { BlockRhythm } from "#health/block-pace.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 
-/** For how long a node has to answer without a failure when no new block can prove that it came back. */
+/** Time for which a node has to answer without a failure when no new block can prove that it came back. */
 const answersForMs = 1_000;
 
-/** What the heights before, during and after a restart prove. */
+/** Evidence from the heights before, during and after a restart. */
 export type HeightProgress = Readonly<{
-  /** The restart command has ended. */
+  /** Notes that the restart command has ended. */
   restarted: () => void;
   see: (health: NodeHealth) => void;
   advanced: () => boolean;
-  /** When the node first answered after the restart (monotonic). */
+  /** Returns the time of the node's first answer after the restart (monotonic); undefined before it. */
   answeredAtMs: () => number | undefined;
   /** Whether the node answers with the head at which the chain was at rest before it was watched for long. */
   restsAsBefore: () => boolean;
   /** Whether the last look since the restart was answered. */
   isAnswering: () => boolean;
-  /** Whether a look since before the restart gave no answer. */
+  /** Whether any look, from the one before the restart on, gave no answer. */
   wasDown: () => boolean;
-  /** How far it came, for a message that says within which time. */
+  /** Describes how far the node came, for a message that goes on with the time allowed. */
   describe: () => string;
 }>;
 
-/** Starts with nothing known; every look is handed to `see`. */
+/** Creates the evidence, with nothing known; every look is handed to `see`. */
 export function createHeightProgress(clock: Clock): HeightProgress {
   let advanced = false;
   let commandDone = false;
@@ -52,7 +52,7 @@ export function createHeightProgress(clock: Clock): HeightProgress {
         answersSinceMs = undefined;
         if (!wasDown) {
           baseline = last;
-          // What answered until now was the old process.
+          // The answers until now came from the old process.
           firstAnswerMs = undefined;
         }
         wasDown = true;
@@ -83,7 +83,7 @@ export function createHeightProgress(clock: Clock): HeightProgress {
   };
 }
 
-/** Whether the chain has no block that the node could show: so say the references, or, without any, the time before the restart. */
+/** Whether the chain has no new block that the node could show, by the references or, without any, by the rhythm of blocks before the restart. */
 function isAtRestSince(
   { reference }: NodeHealth,
   {

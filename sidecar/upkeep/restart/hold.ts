@@ -15,8 +15,8 @@ export type HoldDependencies = Readonly<{
 }>;
 
 /**
- * Lifts a hold when the desired state, or the node's version, is another than the one that led to it, and notes whether one is in
- * force. A version that is not known now, say because the node is down, is no other one.
+ * Lifts a hold if the desired state or the node's version has changed since it was set, and notes whether one is in
+ * force. A version that is unknown now, say because the node is down, does not count as changed.
  */
 export function liftHoldIfChanged(
   { hash, release }: HeldState,
@@ -35,11 +35,11 @@ export function liftHoldIfChanged(
 }
 
 /**
- * Ends the hold that is in force. A restart that led to it and from which the node has not come back is tried again: without that a node that
- * is down would stay so. Returns what happens now, for the person who said so.
+ * Ends the hold that is in force. A restart that led to it and from which the node has not come back is tried again: otherwise a node that
+ * is down would stay down. Describes what happens next, for the person who requested it.
  */
 export function endHold(
-  { why, byPerson }: Readonly<{ why: string; /** Whether a person said so. */ byPerson: boolean }>,
+  { why, byPerson }: Readonly<{ why: string; /** Whether a person requested it. */ byPerson: boolean }>,
   { state, events, health, clock, log }: HoldDependencies,
 ): string {
   const { failed, message: held } = state.hold.get() ?? {};
@@ -84,8 +84,8 @@ function nextOfStranded(
 }
 
 /**
- * Whether the node has come back by itself, or by hand: it answers, with more blocks than when it failed. One that gave no answer then and does now
- * is back without a new block, too, where the chain has none to make.
+ * Whether the node has come back by itself, or by hand: it answers, with more blocks than when it failed. One that gave no answer then and gives one now
+ * is back without a new block, too, if the chain is at rest.
  */
 export function isBack({ height: before, isDown }: FailedRestart, health: NodeHealth): boolean {
   const { height, failure } = health;

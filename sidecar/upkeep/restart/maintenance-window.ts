@@ -1,13 +1,12 @@
 import { Cron } from "croner";
 
-/** When restarts that can wait may happen. */
+/** Times at which restarts that can wait may happen. */
 export type MaintenanceWindow = Readonly<{
   isOpen: (wallMs: number) => boolean;
-  /** When the next window opens; wall clock. */
+  /** Returns the time at which the next window opens (wall clock); infinity if none will. */
   opensAtMs: (wallMs: number) => number;
 }>;
 
-/** How windows are set. */
 export type MaintenanceOptions = Readonly<{
   maintenanceCron?: string | undefined;
   maintenanceMs: number;

@@ -9,15 +9,15 @@ import type { ConfigObservation } from "../config/config-observation.ts";
 import type { NodePlace } from "../config/node-place.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 
-/** A process reads its configuration a moment after its start, which is known to some 20 ms only. */
+/** Margin for the start of a process, which is known to some 20 ms only, and after which it takes a moment to read its configuration. */
 const precisionMs = 100;
 
-/** What shows when a node began. */
+/** Sources for when a node began. */
 export type NodeBeganDependencies = Readonly<{
   health: Readonly<{ current: () => NodeHealth }>;
   driver: NodeDriver | undefined;
   place: Pick<NodePlace, "layout">;
-  /** Where the node listens, and how long after its start it may take to answer. */
+  /** Address that the node listens on, and the time that it may take to answer after its start. */
   node: Readonly<{ httpUrl: string; answersWithinMs: number }>;
   clock: Clock;
   /** Both clocks when the upkeep began. */
@@ -29,11 +29,11 @@ export type NodeBeganDependencies = Readonly<{
  * Whether the running node began after node.conf had its content: because its port was seen closed since;
  * by its driver (docker, kubernetes); or by the process that listens on the node's port and runs in its bin directory. What the sidecar
  * has seen itself is judged by the monotonic clock; what was before, by the file's and the process's times, unless the wall clock was set
- * meanwhile. It began before only where the file changed longer after its start than it may take to answer: what starts a node, a container's entry
- * point say, may write node.conf right before it is read.
+ * meanwhile. It began before only if the file changed longer after its start than it may take to answer: whatever starts a node, such as a container's
+ * entry point, may write node.conf right before it is read.
  *
- * @param fileChangedAtMs when the file last changed (wall clock); a directory that was put in another's place may bring a file that is older than
- * what stood there.
+ * @param fileChangedAtMs time of the file's last change (wall clock); a directory that replaced another one may bring a file that is older than
+ * the one it replaced.
  */
 export async function hasNodeBegun(
   fileChangedAtMs: number,
@@ -48,9 +48,9 @@ export async function hasNodeBegun(
   const judge = (startedAtMs: number): NodeBegan => {
     if (!hasHeld(clockThen, clock)) return "unknown";
     if (startedAtMs > changedAtMs) return "after";
-    // The clock was set back since, or the file's server has another one.
+    // The clock has been set back since, or the file's server has another clock.
     if (fileChangedAtMs > clock.wallMs()) return "unknown";
-    // By the file's own time alone: a look that found nothing, say while its file system hung, makes no content a new one.
+    // By the file's own time alone: after a look that found nothing, say while its file system hung, the content is not new.
     return startedAtMs + node.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
   };
   const start = await readNodeStart(process, dependencies);
@@ -63,10 +63,10 @@ export async function hasNodeBegun(
   return started.monotonicMs > contentSinceMs ? "after" : judge(started.wallMs - precisionMs);
 }
 
-/** How long a driver may take to report when the node started; a restart may take longer, a look not. */
+/** Time that a driver may take to report the node's start; a restart may take longer, a look may not. */
 const answerWithinMs = 3_000;
 
-/** When the node's process started, as its driver reports: asked once a pass, however many of its steps want to know. */
+/** Reads when the node's process started, as its driver reports; the driver is queried once a pass, however many steps need it. */
 export function readNodeStart(
   process: ObservedProcess,
   { driver, signal }: Readonly<{ driver: NodeDriver | undefined; signal: AbortSignal }>,

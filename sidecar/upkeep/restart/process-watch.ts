@@ -1,30 +1,29 @@
 import { pause } from "#daemon/time.ts";
 import { readStart, startPrecisionMs, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
 
-/** What a look at the node's process shows. */
+/** Result of a look at the node's process. */
 export type ProcessLook = NodeStart | "running";
 
-/** Looks at the process that was started. */
+/** Looks at the process that a restart started. */
 export type LookAtProcess = (signal: AbortSignal) => Promise<ProcessLook>;
 
-/** How the node's process is watched after a restart. */
 type ProcessWatchOptions = Readonly<{
-  /** Whether it is known to have run at the beginning: one that does not then has ended. */
+  /** Whether the process is known to have run at the beginning: if it is not seen, it has ended. */
   hasRun: boolean;
   signal: AbortSignal;
 }>;
 
-/** What is known of a process that was just started. Disposing of it ends the looks. */
+/** Watch of a process that was just started. Disposing of it ends the looks. */
 type ProcessWatch = AsyncDisposable &
   Readonly<{
-    /** Whether the process that ran after the restart is known to have ended, even if another runs since. */
+    /** Whether the process that ran after the restart is known to have ended, even if another one has run since. */
     hasEnded: () => boolean;
   }>;
 
 const lookIntervalMs = 500;
 
 /**
- * Looks again and again at when the node's process started: one that has run, and then does not or is another, has ended. Where
+ * Polls the start of the node's process: a process has ended if it was seen and is then gone, or replaced by another. If
  * the driver does not know, or sees none yet (a pod that waits for its machine), nothing is known.
  */
 export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal }: ProcessWatchOptions): ProcessWatch {
@@ -38,7 +37,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
     else if (start !== "unknown") wasSeen = true;
     if (typeof start !== "number") return;
     firstStartMs ??= start;
-    // Two starts that are closer to each other are the same one.
+    // Starts that are closer to each other count as the same one.
     hasEnded = start > firstStartMs + startPrecisionMs;
   };
   const looks = async (look: LookAtProcess) => {
@@ -51,7 +50,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
     }
   };
   const done = lookAt === undefined ? Promise.resolve() : looks(lookAt);
-  // What fails is thrown to the owner when it disposes of the watch, not to nobody meanwhile.
+  // An error is thrown to the owner when it disposes of the watch; until then it is not an unhandled rejection.
   done.catch(() => undefined);
   return {
     hasEnded: () => hasEnded,
@@ -63,9 +62,9 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
 }
 
 /**
- * Gets ready, before a restart, to look at the process that it starts: by when it started, where the driver knows that; by what its supervisor says;
+ * Prepares, before a restart, to look at the process that it starts: by its start time, if the driver knows it; by its supervisor's report;
  * or by the processes that appear with the restart. A shell that somebody has open in the node's directory was there before, and is not the node.
- * Undefined where the driver sees nothing.
+ * Returns undefined if the driver sees nothing.
  */
 export async function prepareProcessLook(driver: NodeDriver): Promise<LookAtProcess | undefined> {
   const { startedAt, runs, processes } = driver;
@@ -84,7 +83,7 @@ function appearing(processes: NonNullable<NodeDriver["processes"]>, before: read
   return async () => {
     const now = await processes();
     const appeared = now.some((pid) => !before.includes(pid));
-    // Where the old one was seen to go, or a new one to come, that none is there now means that it has ended.
+    // If the old one was seen to go, or a new one to come, the absence of any now means that it has ended.
     areVisible ||= appeared || before.some((pid) => !now.includes(pid));
     if (appeared) return "running";
     return areVisible ? "not-running" : "unknown";

@@ -14,19 +14,19 @@ import {
   type VerificationOptions,
 } from "./restart-verification.ts";
 
-/** What a restart is proved by, and the node.conf that it is made with. */
+/** Deadlines of a restart's proof, and the node.conf that it is made with. */
 export type ProvedRestart = VerificationOptions & Readonly<{ configPath: string; configLimitBytes: number }>;
 
 export type ProveRestartDependencies = VerificationDependencies &
   Readonly<{
-    /** For calls of the file system that node.conf is on. */
+    /** Limits calls of the file system that holds node.conf. */
     fileDeadline: FileDeadline;
-    /** Called for each start with how it ended: of several that fail something may be learned of the data. */
+    /** Records each start and its end: several failed starts may say something about the data. */
     starts: StartRecorder;
     log: Logger;
   }>;
 
-/** Reads what the node is, or was, to start with. */
+/** Reads the node.conf that the node starts with, or started with. */
 export function readConfig(
   { configPath, configLimitBytes }: Pick<ProvedRestart, "configPath" | "configLimitBytes">,
   { fileDeadline }: Pick<ProveRestartDependencies, "fileDeadline">,
@@ -34,7 +34,7 @@ export function readConfig(
   return readWithDeadline(configPath, configLimitBytes, fileDeadline);
 }
 
-/** Restarts the node and proves that it is back; whatever goes wrong counts as a start that failed. Each start is recorded, with how it ended. */
+/** Restarts the node and proves that it is back; any error counts as a failed start. Each start is recorded with its end. */
 export async function proveRestart(
   restart: () => Promise<RestartReport>,
   incident: ProvedRestart,
@@ -45,7 +45,7 @@ export async function proveRestart(
   const verified = await restartOrSay(restart, incident, dependencies);
   const after = await readConfig(incident, dependencies);
   const configHash = before.contentHash === after.contentHash ? before.contentHash : undefined;
-  // Of a start that an earlier sidecar made, how its process fared was not seen.
+  // The process of a start that an earlier sidecar made was not watched.
   const isUnseen = incident.isMade && !verified.ok && verified.end === undefined;
   if (!incident.signal.aborted && !isUnseen) await record(verified, configHash);
   return verified;
@@ -61,7 +61,7 @@ async function restartOrSay(
     return await restartAndVerify(restart, incident, dependencies);
   } catch (error) {
     const { message } = error as Error;
-    // Whatever it was, the node was told to stop: it is gone back from, as from any start that failed.
+    // Whatever it was, the node was told to stop: it is rolled back, like any failed start.
     if (!(error instanceof DriverError)) {
       dependencies.log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
       return { ok: false, message };
@@ -71,16 +71,16 @@ async function restartOrSay(
   }
 }
 
-/** From here on a status says that the program was not found, could not be run, or was ended by a signal (POSIX, "Exit Status for Commands"). */
+/** First status that means that the program was not found, could not be run, or was ended by a signal (POSIX, "Exit Status for Commands"). */
 const ownStatusesEnd = 126;
 
-/** A start command that ran and said by its status that the node did not start: it has waited for the node. */
+/** Judges a failed start command by its exit status: one of its own means that it has waited for the node, which did not start. */
 function endOfCommand(status: number | undefined, afterMs: number): StartEnd | undefined {
   return status !== undefined && status > 0 && status < ownStatusesEnd ? { kind: "ended", afterMs } : undefined;
 }
 
 /**
- * Restarts the node. A person who starts it in the very moment in which it is stopped makes the start command fail; what they started has
+ * Restarts the node. A person who starts it at the very moment when it is stopped makes the start command fail; the process that they started has
  * read the same file, so its proof is awaited as if the command had started it.
  */
 export async function restartNode(

@@ -9,7 +9,7 @@ import type { ConfigObservation } from "../config/config-observation.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 
-/** Whether node.conf means again what the node had read before somebody changed it. */
+/** Whether node.conf again means what the node had read before somebody changed it. */
 export function isAsBeforeDrift(
   reading: ConfigReading,
   { previousMeaning }: Pick<ConfigObservation, "previousMeaning">,
@@ -20,7 +20,7 @@ export function isAsBeforeDrift(
   return hasSameMeaning(previousMeaning.meaning, reading.document, version);
 }
 
-/** What was seen of node.conf and of the node. */
+/** Observations of node.conf and of the node. */
 export type ReadAlreadySeen = Readonly<{
   config: Pick<ConfigObservation, "contentSinceMs" | "otherAtMs" | "previousMeaning">;
   process: ObservedProcess;
@@ -34,7 +34,7 @@ export type ReadAlreadyDependencies = NodeBeganDependencies &
   }>;
 
 /**
- * Whether the node has read what stands there, or will, so that a restart would be for nothing: as far as is known, it
+ * Whether the node has read the present node.conf, or will, so that a restart would be pointless: as far as is known, it
  * started after node.conf last changed, does not run yet, or has run since before a drift that was corrected.
  */
 export async function hasReadAlready(

@@ -6,18 +6,18 @@ import type { Verification } from "./restart-verification.ts";
 
 /** Records the starts of the node. */
 export type StartRecorder = Readonly<{
-  /** Begins a start; what is returned is called when it is known how it ended. `configHash`: the node.conf that it was made with. */
+  /** Begins a start; returns a function to call with its end, and with the hash of the node.conf that it was made with. */
   begin: () => Promise<(verified: Verification, configHash: string | undefined) => Promise<void>>;
 }>;
 
 export type StartRecorderDependencies = Readonly<{
   state: Pick<UpkeepState, "dataEvidence">;
   clock: Pick<Clock, "wallMs">;
-  /** Where Linux counts the processes that it has killed for lack of memory. */
+  /** File in which Linux counts the processes that it has killed for lack of memory. */
   memoryPath?: string;
 }>;
 
-/** Creates a recorder that keeps failed starts in the state, and forgets them once one has not failed. */
+/** Creates a recorder that keeps failed starts in the state, and forgets them once a start succeeds. */
 export function createStartRecorder({
   state,
   clock,
@@ -46,12 +46,12 @@ export function createStartRecorder({
   };
 }
 
-/** What is known once the node is well again. Pure. */
+/** Forgets the failed starts, for a node that is well again. Pure. */
 export function forgetStarts(known: DataEvidence): DataEvidence {
   return { ...known, failedStarts: [], wasTriedAgain: undefined };
 }
 
-/** How many processes Linux has killed for lack of memory since its start (`oom_kill` of proc_vmstat(5)); 0 where it does not count them. */
+/** Counts the processes that Linux has killed for lack of memory since its start (`oom_kill` of proc_vmstat(5)); 0 if it does not count them. */
 async function countMemoryKills(path: string): Promise<number> {
   const text = await readFile(path, "utf8").catch(() => "");
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);

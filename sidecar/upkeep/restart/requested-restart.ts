@@ -4,21 +4,20 @@ import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { DueRestart } from "./restart-decision.ts";
 
-/** How long a person's word counts: a restart much later would surprise whoever has repaired the node meanwhile. */
+/** Time for which a person's request counts: a restart much later would surprise whoever has repaired the node meanwhile. */
 const countsForMs = 600_000;
 
-/** The result of a request: `asked` the node is restarted, or why it is not. */
+/** Results of a request: `asked` if the node will be restarted, or else why not. */
 export const restartRequestResults = ["asked", "busy", "held", "waits", "observes", "no-driver"] as const;
 export type RestartRequestResult = (typeof restartRequestResults)[number];
 
-/** What a request for a restart reads and writes. */
 export type RequestRestartDependencies = Readonly<{
   state: Pick<UpkeepState, "requestedRestart" | "hold" | "upgrade">;
   events: EventLog;
   clock: Pick<Clock, "wallMs">;
 }>;
 
-/** Notes that a person wants the node restarted, unless that can't be done now. */
+/** Notes that a person wants the node restarted; refuses if that can't be done now. */
 export function requestRestart(
   {
     authority,
@@ -37,7 +36,7 @@ export function requestRestart(
   return "asked";
 }
 
-/** The restart that a person requested, while that word counts. No storm that the budget has to end. */
+/** Finds the restart that a person requested, while the request counts. It is not charged to the budget: a person makes no storm of restarts. */
 export function findRequestedRestart({
   state,
   clock,

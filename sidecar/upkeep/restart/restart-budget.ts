@@ -1,15 +1,15 @@
 import type { BootTime, Clock } from "#daemon/clock.ts";
 import type { StateStore } from "../state/state-store.ts";
 
-/** How many restarts an hour may have. */
+/** Limit of restarts per hour. */
 export type RestartBudget = Readonly<{
-  /** Restarts in the last hour. */
+  /** Counts the restarts in the last hour. */
   used: () => number;
   /** Whether one more is allowed; an ordinary restart leaves one for its roll-back, if the budget has more than one. */
   allows: (purpose: RestartPurpose) => boolean;
-  /** When one more will be allowed (monotonic); undefined when it is now, or never will be. */
+  /** Returns the time from which one more is allowed (monotonic); undefined if it is allowed now, or never will be. */
   allowsAtMs: (purpose: RestartPurpose) => number | undefined;
-  /** Counts a restart; on disk when this returns, as far as the state can be written, so that it is called before the restart. */
+  /** Counts a restart. It is on disk when this returns, if the state can be written: so it is called before the restart. */
   record: (reason: string) => void;
 }>;
 
@@ -18,9 +18,9 @@ type RestartPurpose = "ordinary" | "roll-back";
 const hourMs = 3_600_000;
 
 /**
- * Counts restarts in a sliding hour. No jump of the wall clock forgives or prolongs them: those of this process age by the monotonic clock,
- * those of an earlier one by the time since the machine was started. Only those from before that age by the wall clock, which is all
- * that is left of them then, and one that lies in the future counts as now.
+ * Creates a budget that counts restarts in a sliding hour. No jump of the wall clock forgives or prolongs them: those of this process age by the monotonic
+ * clock, those of an earlier process by the time since the machine started. Only those from before the machine's start age by the wall clock, as nothing else
+ * is known of them; one that lies in the future counts as now.
  */
 export function createRestartBudget(
   { perHour }: Readonly<{ perHour: number }>,
@@ -58,7 +58,7 @@ export function createRestartBudget(
     record: (reason) => {
       const { bootId, sinceBootMs } = boot();
       const row = [Math.round(clock.wallMs()), reason, bootId ?? null, Math.round(sinceBootMs)] as const;
-      // Of more restarts than the budget has the oldest need not be kept, as in the table.
+      // Restarts beyond the budget need not be kept, the oldest first, as in the table.
       number = (number + 1) % Math.max(1, perHour);
       store.write(`restart ${number}`, {
         run: () => {

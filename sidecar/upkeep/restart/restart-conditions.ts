@@ -3,10 +3,10 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { CommandWords } from "../command-words.ts";
 import type { RestartObservation, RollBackFinding } from "./restart-observation.ts";
 
-/** What the words depend on. */
+/** Settings and commands that the messages name. */
 export type RestartWords = Readonly<{ command: CommandWords; /** `restart.driver`. */ driver: string }>;
 
-/** Says how restarts are: whether one is due, a hold in force, and a node.conf kept to go back to. Pure. */
+/** Derives the conditions of restarts: whether one is due, a hold in force, and a node.conf kept to roll back to. Pure. */
 export function deriveRestartConditions(
   { settled, hold, rollBack }: RestartObservation,
   words: RestartWords,

@@ -2,7 +2,7 @@ import type { Authority } from "../adoption/authority.ts";
 import type { MaintenanceWindow } from "./maintenance-window.ts";
 import type { RestartBudget } from "./restart-budget.ts";
 
-/** Why a restart may be due. */
+/** Causes for which a restart may be due. */
 export const restartCauses = ["configuration", "unwell", "interrupted", "unverified", "retried", "asked"] as const;
 
 /** A restart that is due. */
@@ -10,35 +10,35 @@ export type DueRestart = Readonly<{
   /** `unverified`: the restart was made, and only its proof is missing. */
   cause: (typeof restartCauses)[number];
   reason: string;
-  /** The reason of the first try, where this one tries again what failed. */
+  /** Reason of the first try, if this one is a retry. */
   firstReason?: string;
   /** Urgent ones do not wait for a maintenance window. */
   urgent: boolean;
-  /** Whether the budget was charged for it already, or does not bound it. */
+  /** Whether the budget was already charged for it, or does not bound it. */
   isCharged?: boolean;
 }>;
 
-/** All that `decideRestart` reads; it queries nothing itself. */
+/** Facts that `decideRestart` judges by; it queries nothing itself. */
 export type RestartSituation = Readonly<{
   due: DueRestart | undefined;
   authority: Authority;
   held: boolean;
   running: boolean;
-  /** What a running restart waits for, and until when. */
+  /** Stage of a running restart: what it waits for, and until when. */
   stage?: string | undefined;
-  /** Until when a silent node may still be starting (wall clock). */
+  /** Time until which a silent node may still be starting (wall clock). */
   startingUntilMs?: number | undefined;
   canRestart: boolean;
-  /** Why the driver could do nothing now, without a full stop. */
+  /** Reason why the driver could do nothing now, without a full stop. */
   driverProblem?: string | undefined;
-  /** Whether no node can start with what node.conf holds. */
+  /** Whether no node can start with the present node.conf. */
   isUnusable: boolean;
   /** Whether a restart would be remembered, so that it counts against the budget and is ended after a crash. */
   isKept: boolean;
   /** Time since node.conf last changed. */
   settledForMs: number;
   settleMs: number;
-  /** That another writer keeps changing node.conf: until when that counts (wall clock), and the command that forgets it before. */
+  /** Another writer keeps changing node.conf: time until which that counts (wall clock), and the command that ends it sooner. */
   contested?: Readonly<{ untilMs: number; resume: string }> | undefined;
   wallMs: number;
   monotonicMs: number;
@@ -49,7 +49,7 @@ export type RestartDecision = Readonly<
   { go: true; due: DueRestart } | { go: false; reason: RestartWait; message: string; wakeInMs?: number }
 >;
 
-/** Why no restart begins. */
+/** Reasons for which no restart begins now. */
 type RestartWait =
   | "Idle"
   | "Running"
@@ -65,10 +65,10 @@ type RestartWait =
   | "WaitingForWindow"
   | "BudgetExhausted";
 
-/** Longest time until it is looked at again. */
+/** Longest time until the next decision. */
 const lookAgainMs = 60_000;
 
-/** Decides. Pure but for the budget and the window, which it only reads. */
+/** Decides whether to restart now. Pure except that it reads the budget and the window. */
 export function decideRestart(
   situation: RestartSituation,
   { budget, window }: Readonly<{ budget: RestartBudget; window: MaintenanceWindow }>,
@@ -93,7 +93,7 @@ export function decideRestart(
   if (!situation.isKept && due.cause !== "interrupted") {
     return wait("StateNotKept", `${why}; it waits until the sidecar can keep its state (StateKept says why it can't).`);
   }
-  // A hold keeps from beginning a restart, not from ending one that left the node down.
+  // A hold prevents a restart from beginning, not from finishing one that left the node down.
   if (situation.held && due.cause !== "interrupted")
     return wait("Held", `${why}; a hold is in force (Unheld says how it ends).`);
   if (situation.isUnusable) {

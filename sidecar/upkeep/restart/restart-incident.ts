@@ -15,16 +15,16 @@ import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-st
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
 
-/** One restart, from the command to the proof. */
+/** One restart, from its command to its proof. */
 export type RestartIncident = Readonly<{
   reason: string;
-  /** The reason of the first try, where this one tries again what failed. */
+  /** Reason of the first try, if this one is a retry. */
   firstReason: string;
   /** Whether an earlier sidecar made the restart, so that only its proof is missing. */
   isMade: boolean;
   /** Whether an earlier sidecar began it and may have left the node down. */
   isFinishing: boolean;
-  /** For the hold. */
+  /** Desired state that a hold would remember. */
   desired: HeldState;
   configPath: string;
   configLimitBytes: number;
@@ -45,18 +45,18 @@ export type RestartIncidentDependencies = ProveRestartDependencies &
     clock: Clock;
     command: CommandWords;
     log: Logger;
-    /** Keeps what the node was proved to have started with. */
+    /** Keeps the node.conf that the node was proved to have started with. */
     rememberHealthy: (bytes: Uint8Array) => Promise<void>;
   }>;
 
 /** A node.conf that can be used. */
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
-/** What came of a try; `startedWith` is absent where node.conf changed while the node was restarted, so that nobody can tell. */
+/** Outcome of a try; `startedWith` is absent if node.conf changed while the node was restarted, so that nobody can tell. */
 export type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableReading | undefined }>;
 
 /**
- * Restarts the node and proves that it is back; returns what failed otherwise. Everything is on disk before it is done, so that a sidecar killed at
+ * Restarts the node and proves that it is back; returns the failure otherwise. Every step is on disk before it is taken, so that a sidecar killed at
  * any point goes on where it was. A node.conf that another writer left half written meanwhile is put back, and the node started with it.
  */
 export async function runRestart(
@@ -64,7 +64,7 @@ export async function runRestart(
   dependencies: RestartIncidentDependencies,
 ): Promise<Readonly<{ failure?: string }>> {
   const { state, events } = dependencies;
-  // The disk may have filled up in the very moment: a restart that nobody would remember is not begun.
+  // The disk may have filled up at this very moment: a restart that nobody would remember is not begun.
   if (!incident.isMade && !incident.isFinishing && !state.store.isWritable()) return {};
   const before = await readConfig(incident, dependencies);
   // It changed since the pass that found the restart due: the next pass judges it.
@@ -107,8 +107,8 @@ function mayNotStart(reason: ConfigProblemReason): boolean {
 }
 
 /**
- * Puts back what the node was to be started with, if another writer left node.conf unusable since: one that was killed at its work, say.
- * Returns whether there was anything to put back.
+ * Puts back the node.conf that the node was to be started with, if another writer has left it unusable since, say because it was killed while writing.
+ * Returns whether it was put back.
  */
 async function putBack(
   incident: RestartIncident,

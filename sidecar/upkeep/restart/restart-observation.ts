@@ -3,35 +3,35 @@ import type { HealthyProof } from "../state/upkeep-state.ts";
 import type { NodeBegan, NodeStart } from "../drivers/driver.ts";
 import type { RestartDecision } from "./restart-decision.ts";
 
-/** What is remembered to go back to. `failedUntilMs` (monotonic): it could not be kept, and is tried again then. */
+/** Configuration that is kept to roll back to. `failedUntilMs` (monotonic): it could not be kept, and is tried again then. */
 export type KeptConfig = Readonly<{ hash?: string; proof?: HealthyProof; failedUntilMs?: number }>;
 
-/** Whether there is a node.conf to go back to; `nothing`: how that comes. */
+/** Whether there is a node.conf to roll back to; of `nothing`, `because` says why. */
 export type RollBackFinding = Readonly<
   | { kind: "noRestarts" }
   | { kind: "notKept" | "advanced" | "assumed"; directory: string }
   | { kind: "nothing"; because: "notYet" | "unread" | "unknown" }
 >;
 
-/** What is known of the node's restarts. */
+/** State of the node's restarts, as last seen. */
 export type RestartObservation = Readonly<{
-  /** The restart that runs, what it waits for, and until when. */
+  /** Running restart; `stage` says what it waits for, and until when. */
   running: Promise<void> | undefined;
   stage: string | undefined;
-  /** What was last decided, or why a changed node.conf is no reason to restart, or can't be judged. Absent before the first pass. */
+  /** Last decision, or why a changed node.conf is no reason to restart or can't be judged. Absent before the first pass. */
   settled: RestartDecision | Readonly<{ refusedEdit: string }> | Readonly<{ unjudgedEdit: string }> | undefined;
-  /** The hold that was in force when that was last looked at. */
+  /** Hold in force at the last look. */
   hold: "none" | Readonly<{ message: string }> | undefined;
   /** Looked up when absent. */
   kept: KeptConfig | undefined;
-  /** The content in force, and the height at which it was first seen so. */
+  /** Content in force, and the height at which it was first seen in force. */
   advancing: Readonly<{ contentHash: string; height: number | undefined }> | undefined;
   rollBack: RollBackFinding | undefined;
 }>;
 
 export type ObservedRestarts = Observation<RestartObservation>;
 
-/** Nothing is known of restarts yet. */
+/** Creates the observation of restarts, with nothing known yet. */
 export function observeRestarts(onChange?: () => void): ObservedRestarts {
   return createObservation<RestartObservation>(
     {
@@ -47,7 +47,7 @@ export function observeRestarts(onChange?: () => void): ObservedRestarts {
   );
 }
 
-/** The answer to whether the node began with a content. */
+/** Answer to whether the node began with a content. */
 export type RequestedStart = Readonly<{
   contentHash: string;
   startedAfterMs: number | undefined;
@@ -58,41 +58,41 @@ export type RequestedStart = Readonly<{
 
 /** A node's RPC that gives no answer. */
 export type Silence = Readonly<{
-  /** Since when (`HealthWatch.ranMs`). */
+  /** Start of the silence (`HealthWatch.ranMs`). */
   sinceMs: number;
-  /** Whether its port was seen closed since: what runs now is not what answered before. */
+  /** Whether its port has been seen closed since: another process runs now than the one that answered. */
   portWasClosed: boolean;
 }>;
 
 /** A node that is unwell. */
 export type Unwell = Readonly<{
-  /** Since when (`HealthWatch.ranMs`). One that is behind its references and comes nearer is so since it last came nearer. */
+  /** Time from which it counts as unwell (`HealthWatch.ranMs`). For one that is behind its references and catches up, that is when it last came nearer. */
   sinceMs: number;
-  /** The fewest blocks that it was behind since; Infinity where it was not compared. */
+  /** Fewest blocks that it has been behind since; Infinity if it was not compared. */
   nearestBlocks: number;
 }>;
 
-/** What is known of the node's process besides what its RPC answers. */
+/** State of the node's process, apart from its RPC's answers. */
 export type ProcessObservation = Readonly<{
-  /** When it was last asked (monotonic) since when the node runs, for a content and a start that was seen. */
+  /** Last answer to whether the node began with a content, for that content and a start that was seen. */
   requestedStart: RequestedStart | undefined;
-  /** When the node started, as its driver reported in this pass. */
+  /** Start of the node, as its driver reported in this pass. */
   started: Promise<NodeStart> | undefined;
-  /** That the node has not answered. */
+  /** Silence of the node's RPC; undefined if it answers. */
   silence: Silence | undefined;
-  /** Whether the process was seen while the node answered: one that is not seen any more has ended. */
+  /** Whether the process was seen while the node answered: if it is no longer seen, it has ended. */
   wasSeen: boolean;
-  /** Since when (wall clock) no process of a node that answered last is seen. */
+  /** Time (wall clock) since which no process of an answering node is seen. */
   missedAtMs: number | undefined;
-  /** Until when a silent node may still be starting (wall clock). */
+  /** Time until which a silent node may still be starting (wall clock). */
   startingUntilMs: number | undefined;
-  /** That the node is unwell. */
+  /** State of a node that is unwell; undefined if it is well. */
   unwell: Unwell | undefined;
 }>;
 
 export type ObservedProcess = Observation<ProcessObservation>;
 
-/** Nothing is known of the process yet. */
+/** Creates the observation of the process, with nothing known yet. */
 export function observeProcess(): ObservedProcess {
   return createObservation<ProcessObservation>({
     requestedStart: undefined,
@@ -105,7 +105,7 @@ export function observeProcess(): ObservedProcess {
   });
 }
 
-/** Whether the node is known not to have read a content: it began long before that came, so that nobody knows what it runs with. */
+/** Whether the node is known not to have read a content: it began long before the content was there, so that nobody knows what it runs with. */
 export function isUnread({ requestedStart }: ProcessObservation, contentHash: string | undefined): boolean {
   return requestedStart?.began === "before" && requestedStart.contentHash === contentHash;
 }

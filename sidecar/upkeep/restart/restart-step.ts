@@ -11,15 +11,15 @@ import { isUnread } from "./restart-observation.ts";
 import { noteRollBack } from "./roll-back.ts";
 import { recordRunningConfig, type RunningConfigDependencies } from "./running-config.ts";
 
-/** What a pass does about the node's process. */
+/** Steps of a pass that concern the node's process. */
 export type RestartStep = Readonly<{
-  /** Of the driver, for a message. */
+  /** Name of the driver, for a message. */
   driverName: string;
-  /** Forgets what the last pass found of the node's start, which this one looks at again. */
+  /** Forgets the node's start that the last pass found, so that this one looks again. */
   forgetLook: () => void;
-  /** Remembers what the node runs with before anything is changed: that is what there is to go back to. */
+  /** Keeps the node.conf that the node runs with, to roll back to, before anything is changed. */
   remember: (reading: ConfigReading, version: NodeVersion | undefined) => Promise<void>;
-  /** Begins a restart if one is due and may be. */
+  /** Begins a restart if one is due and allowed. */
   apply: (request: RestartRequest) => Promise<Readonly<{ wakeInMs?: number }>>;
 }>;
 

@@ -12,12 +12,12 @@ export type Verification = Readonly<
 >;
 
 /**
- * How a start ended that failed: the process `ended` so long after it was started, or the node `stood` at its height. Absent where it gave no answer and may
+ * End of a failed start: the process `ended` this long after its start, or the node `stood` at its height. Absent if it gave no answer and may
  * run all the same.
  */
 export type StartEnd = Readonly<{ kind: "ended"; afterMs: number } | { kind: "stood" }>;
 
-/** Deadlines of the proof in milliseconds, each counted from the end of what comes before it. */
+/** Deadlines of the proof in milliseconds, each counted from the end of the stage before it. */
 export type VerificationOptions = Readonly<{
   /** Deadline for the RPC to answer, counted from the end of the restart command: a node may replay its log before. */
   answersWithinMs: number;
@@ -25,7 +25,7 @@ export type VerificationOptions = Readonly<{
   healthyWithinMs: number;
   /** Deadline for metrics, counted from the height's advance. */
   metricsWithinMs: number;
-  /** Whether the restart was made before, so that the node may not have been started yet. */
+  /** Whether an earlier sidecar made the restart, so that the node may not have been started yet. */
   isMade: boolean;
   signal: AbortSignal;
 }>;
@@ -35,9 +35,9 @@ export type VerificationDependencies = Readonly<{
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Requests the node's last push; undefined when metrics are not checked. */
   lastPush: ((signal: AbortSignal) => Promise<PushLook>) | undefined;
-  /** Gets ready to look at the node's process, called before the restart; undefined where the driver can't. */
+  /** Prepares to look at the node's process; called before the restart. Undefined if the driver can't. */
   beforeRestart?: (() => Promise<LookAtProcess | undefined>) | undefined;
-  /** Called with what is waited for and until when, at each change of it. */
+  /** Called at each change of stage, with what is waited for and until when. */
   waitsFor?: ((stage: string) => void) | undefined;
 }>;
 
@@ -48,11 +48,11 @@ const quickForMs = 5_000;
 
 /**
  * Restarts a node and proves that it came back: the RPC answers, the height is above the last one that the old process
- * answered (or, when it was never seen down, above the first one after the restart), and metrics arrive again. Where the chain has no
- * block to make, the old height is proof enough: the references have none after it, asked once the node was back, or, without
- * references, blocks had not come steadily before either. A chain that was not watched for long and whose latest block was old before that
- * is given all of the time to make one; then the same head is proof, too. Metrics that the node
- * is not to push, or that a Pushgateway that can't be queried may have, say nothing against it.
+ * answered (or, if it was never seen down, above the first one after the restart), and metrics arrive again. If the chain has no
+ * block to make, the old height is proof enough: the references, queried once the node was back, have none after it, or, without
+ * references, blocks did not come steadily before either. A chain that was not watched for long and whose latest block was old before that
+ * is given all of the time to make one; then the same head is proof, too. Missing metrics are no failure if the node
+ * does not push any, or if the Pushgateway can't be queried.
  */
 export async function restartAndVerify(
   restart: () => Promise<RestartReport>,
@@ -90,9 +90,9 @@ export async function restartAndVerify(
 }
 
 /**
- * Waits until the height advanced or the time for it is over: first for an answer, which may take as long as a replay of the log
- * unless the process is known to have ended, then for the height. Returns which time that was, and how the start ended. Time in which this process stood
- * still is not counted: what the node answered meanwhile was not read.
+ * Waits until the height has advanced or the time for it is over: first for an answer, which may take as long as a replay of the log
+ * unless the process is known to have ended, then for the height. Returns the time allowed, in words, and the end of the start. Time in which this process
+ * stood still is not counted: the node's answers in it were not read.
  */
 async function awaitHeight(
   progress: HeightProgress,
@@ -139,7 +139,7 @@ async function awaitHeight(
   }
 }
 
-/** What is waited for, up to the time. */
+/** Descriptions of what is waited for; the deadline follows the text. */
 const silent = {
   text: "It was started and does not answer yet; it may take until",
   setting: "restart.answersWithinMs",
@@ -161,7 +161,7 @@ async function watchHeight(
   }
 }
 
-/** Whether the last answer within the time limit was that of a Pushgateway without a new push of the node. */
+/** Whether the last answer within the time limit came from a Pushgateway that had no new push of the node. */
 async function pushIsMissing(
   before: PushLook | undefined,
   lastPush: (signal: AbortSignal) => Promise<PushLook>,
@@ -173,7 +173,7 @@ async function pushIsMissing(
   while (!deadline.aborted) {
     const now = await lastPush(deadline);
     if (now.state === "notPushing") return false;
-    // Another time than before, not a later one: the Pushgateway's clock may have been set back meanwhile.
+    // Different, not later: the Pushgateway's clock may have been set back meanwhile.
     if (now.state === "pushed" && now.lastPushSeconds !== beforeSeconds) return false;
     // A look that the time limit cut off shows nothing.
     if (!deadline.aborted) isMissing = now.state !== "unreachable";
@@ -182,13 +182,13 @@ async function pushIsMissing(
   return isMissing;
 }
 
-/** How long a node that the start command could not start may take to answer at most, if it runs already. */
+/** Longest time that a node that the start command could not start may take to answer, if it already runs. */
 const maxAnswerMs = 5_000;
 const lookAgainMs = 250;
 
 /**
- * Whether a node that could not be started answers all the same: somebody else, or an earlier sidecar, has started it. It has as long as any node
- * whose process has ended, and five seconds at most.
+ * Waits for an answer of a node that could not be started: somebody else, or an earlier sidecar, may have started it. It has as much time as a node
+ * whose process has ended, and five seconds at most. Returns whether it answered.
  */
 export async function waitForAnswer(
   { healthyWithinMs, signal }: Pick<VerificationOptions, "healthyWithinMs" | "signal">,

@@ -12,8 +12,8 @@ import type { KeptConfig, ObservedRestarts, RollBackFinding } from "./restart-ob
 import { readKeptHealthy } from "./running-config.ts";
 
 /**
- * Goes back after a restart from which the node did not come back: the last configuration that it was healthy with is restored, the node is
- * restarted once more, and a hold is set, whether that helped or not.
+ * Rolls back a restart from which the node did not come back: restores the last configuration that it was healthy with, restarts the node
+ * once more, and sets a hold, whether or not that helped.
  */
 export async function rollBack(
   incident: RestartIncident,
@@ -66,19 +66,19 @@ export async function rollBack(
   });
 }
 
-/** Says why the restart after the first failure failed as well; the same cause is named once. */
+/** Describes why the restart after the first failure failed as well; the same cause is named once. */
 export function describeSecondFailure(message: string, first: string): string {
   return message === first
     ? "One more restart did not help, for the same reason."
     : `One more restart did not help: ${asSentence(message)}`;
 }
 
-/** A reason with its full stop, which messages of programs have or have not. */
+/** Adds the full stop to a reason, unless it has one: messages of programs may or may not. */
 function asSentence(reason: string): string {
   return reason.endsWith(".") ? reason : `${reason}.`;
 }
 
-/** Restores what the node was last healthy with; says what came of it. `ran`: the meaning of what it ran with right before this restart. */
+/** Restores the configuration that the node was last healthy with, and describes the outcome. `ran`: meaning of the one that it ran with right before this restart. */
 async function restoreHealthy(
   incident: RestartIncident,
   { failure, ran }: Readonly<{ failure: string; ran: string | undefined }>,
@@ -125,16 +125,16 @@ async function restoreHealthy(
   return `${what} was restored.`;
 }
 
-/** What there is to go back to is judged by. */
+/** Facts that decide whether a roll-back is possible. */
 export type RollBackSituation = Readonly<{
   /** Whether the sidecar restarts the node at all. */
   restarts: boolean;
-  /** Whether the node is known not to have read what stands in node.conf. */
+  /** Whether the node is known not to have read the present node.conf. */
   isUnread: boolean;
   facts: NodeFacts;
 }>;
 
-/** Notes whether there is a node.conf to go back to when the node does not come back after a restart. */
+/** Notes whether there is a node.conf to roll back to if the node does not come back after a restart. */
 export async function noteRollBack(
   situation: RollBackSituation,
   seen: ObservedRestarts,

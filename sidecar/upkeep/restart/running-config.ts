@@ -14,7 +14,7 @@ import { isUnread, type ObservedProcess, type KeptConfig, type ObservedRestarts 
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
-/** What was seen of the node until now. */
+/** Observations of node.conf, the process and restarts so far. */
 export type RunningConfigSeen = Readonly<{
   config: Pick<ConfigObservation, "contentHash" | "contentSinceMs" | "otherAtMs">;
   process: ObservedProcess;
@@ -30,13 +30,13 @@ export type RunningConfigDependencies = NodeBeganDependencies &
     log: Logger;
   }>;
 
-/** How often the driver is queried for when the node began, while that is not known or was before the last change of node.conf. */
+/** Interval at which the driver is queried for the node's start, while that is unknown or was before the last change of node.conf. */
 const lookAgainMs = 30_000;
 
 /**
- * Remembers what the node runs with, while it runs: the node.conf in force, not one that was changed since, once the node has advanced with it.
- * So there is something to go back to before the sidecar has ever restarted the node. Where nobody can tell whether the node started with what
- * stands there, it is remembered as assumed, and never in the place of one that was seen to work; not at all where the node is known to have
+ * Keeps the node.conf that the running node has read, not one that was changed since, once the node has advanced with it.
+ * So there is something to roll back to before the sidecar has ever restarted the node. If nobody can tell whether the node started with
+ * it, it is kept as assumed, and never in place of one that was seen to work; not at all if the node is known to have
  * begun before it.
  */
 export async function recordRunningConfig(
@@ -50,7 +50,7 @@ export async function recordRunningConfig(
   if (!reading.ok || restarts.now().running !== undefined || !isAnswering(health.facts())) {
     return restarts.note({ advancing: undefined });
   }
-  // The same disk: what can't be written now would throw, or hang.
+  // The copy is on the same disk as the state: writing it now would throw, or hang.
   if (state.store.failure() !== undefined) return;
   const nodeHas = state.nodeHas.get();
   const { document } = reading;
@@ -75,7 +75,7 @@ function isWeaker(proof: HealthyProof, than: HealthyProof | undefined): boolean 
   return proof === "assumed" && than === "advanced";
 }
 
-/** What is remembered now; nothing, where it can't be read. */
+/** Reads the hash and the proof of the kept configuration; returns an empty object if there is none, or it can't be read. */
 export async function readKeptHealthy({
   state,
   versions,
@@ -89,11 +89,11 @@ export async function readKeptHealthy({
   if (bytes === undefined) return {};
   const hash = hashContent(bytes);
   const healthy = state.healthy.get();
-  // State of an older version remembered only what was proved.
+  // State of an older version kept only proved configurations.
   return { hash, proof: healthy === undefined ? "advanced" : healthy.hash === hash ? healthy.proof : "assumed" };
 }
 
-/** Finds out whether the node began with what stands there. */
+/** Finds out whether the node began with the present node.conf, and notes it. */
 async function noteStart(
   { contentHash, changedAtMs, document }: UsableReading,
   { config, process }: RunningConfigSeen,

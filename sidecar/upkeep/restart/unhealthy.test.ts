@@ -6,7 +6,7 @@ import { explainHung, explainUnhealthy } from "./unhealthy.ts";
 
 const aDayMs = 86_400_000;
 
-/** What is said of a node that gave no answer for a day, for this reason, and has answered before. */
+/** Explains a node that has answered before and then gave no answer for a day, for this reason. */
 async function explainSilence(reason: NodeFault["reason"]) {
   const process = observeProcess();
   let ranMs = 0;

@@ -5,7 +5,6 @@ import { startPrecisionMs, type NodeDriver } from "../drivers/driver.ts";
 import { readNodeStart } from "./node-began.ts";
 import type { ObservedProcess, Silence, Unwell } from "./restart-observation.ts";
 
-/** How the node and its process are seen. */
 export type HealthDependencies = Readonly<{
   health: Pick<HealthWatch, "current" | "facts" | "ranMs">;
   driver: NodeDriver | undefined;
@@ -14,8 +13,8 @@ export type HealthDependencies = Readonly<{
 }>;
 
 /**
- * Why the node is to be restarted for its health, if that is allowed and it has been unwell for long enough. One that is behind its references, and comes nearer
- * to them, catches up: after a start with old data for hours, which a restart would only prolong.
+ * Explains why the node is to be restarted for its health; undefined if that is not allowed or it has not been unwell for long enough. A node that is behind
+ * its references and comes nearer to them is catching up: after a start with old data that takes hours, and a restart would only prolong it.
  */
 export async function explainUnhealthy(
   process: ObservedProcess,
@@ -31,7 +30,7 @@ export async function explainUnhealthy(
   const wasStarting = process.now().startingUntilMs !== undefined;
   const startingUntilMs = await startupDeadline(process, { answersWithinMs, seesProcess: isRestarted }, dependencies);
   process.note({ startingUntilMs });
-  // It has not been well or unwell before it answers.
+  // Until it answers, a node counts as neither well nor unwell.
   if (wasStarting && process.now().silence === undefined) process.note({ unwell: undefined });
   const facts = health.facts();
   const { lag } = facts;
@@ -49,12 +48,12 @@ export async function explainUnhealthy(
   return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason} (${first.message})`;
 }
 
-/** Whether a restart may end a fault. Blocks that the node lost, it does not bring back. */
+/** Whether a restart may end a fault. It does not bring back blocks that the node has lost. */
 function mayBeRepaired({ reason }: NodeFault): boolean {
   return reason !== "WentBackwards";
 }
 
-/** Since when the node is unwell: one that is nothing but behind, only since it was last nearer to its references than ever before. */
+/** Updates the time since which the node is unwell: one that is only behind is so since it last came nearer to its references than ever before. */
 function countUnwell(
   before: Unwell | undefined,
   { lag, isOnlyBehind, nowMs }: Readonly<{ lag: NodeFacts["lag"]; isOnlyBehind: boolean; nowMs: number }>,
@@ -66,8 +65,8 @@ function countUnwell(
 }
 
 /**
- * Why the node is to be restarted because it hangs: since its start it answered `eth_blockNumber` (specification, "Node command line"), and it
- * has not for `restart.hungAfterMs`. One that replays its log has not answered since its start, and is left to it, however long that
+ * Explains why the node is to be restarted because it hangs: it has answered `eth_blockNumber` since its start (specification, "Node command line"), but
+ * not for `restart.hungAfterMs`; undefined otherwise. One that replays its log has not answered since its start, and is left alone, however long that
  * takes; so is one whose driver does not know when it started.
  */
 export async function explainHung(
@@ -88,9 +87,9 @@ export async function explainHung(
 }
 
 /**
- * Until when (wall clock) a silent node may still be starting: it has not answered since it started, and `restart.answersWithinMs` is not
- * over. A node whose process is gone is not starting. Where the driver does not know when that was, it counts from the first look without an answer, for a node that was never seen to
- * answer or whose port was closed meanwhile. Undefined when the node answers, does not run, or hangs.
+ * Finds the time (wall clock) until which a silent node may still be starting: it has not answered since it started, and `restart.answersWithinMs` is not
+ * over. A node whose process is gone is not starting. If the driver does not know when it started, the time counts from the first look without an answer, for
+ * a node that was never seen to answer or whose port was closed meanwhile. Undefined if the node answers, does not run, or hangs.
  */
 async function startupDeadline(
   process: ObservedProcess,
@@ -125,7 +124,7 @@ async function startupDeadline(
 
 /**
  * Notes whether the process of a node that answers can be seen. One that has just ended answered a moment ago: only an answer after it was
- * missed shows that what was seen before was not the node.
+ * missed shows that the process seen before was not the node.
  */
 function noteProcess(
   process: ObservedProcess,
@@ -138,7 +137,7 @@ function noteProcess(
   if (answeredAtMs !== undefined && answeredAtMs > missedAtMs) process.note({ wasSeen: false });
 }
 
-/** Whether nobody can query the node, as its name has no address: it is neither silent nor unwell as far as anybody knows. */
+/** Whether nobody can query the node, as its name has no address: then it counts as neither silent nor unwell. */
 function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">): boolean {
   if (health.facts().rpc?.fault?.reason !== "NameUnresolved") return false;
   process.note({ silence: undefined, unwell: undefined });
