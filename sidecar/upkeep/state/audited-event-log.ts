@@ -5,7 +5,7 @@ import type { AuditSettings } from "#daemon/audit/audit-settings.ts";
 import type { ChangeKind, EventChange, EventKind, EventLog, ObservationKind } from "#status/event-log.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
-/** What the audit log calls the events that are changes. */
+/** Actions of the audit log, by the kind of change. */
 const actions: Readonly<Record<ChangeKind, AuditAction>> = {
   write: "node-conf-written",
   edit: "node-conf-edited",
@@ -18,7 +18,7 @@ const actions: Readonly<Record<ChangeKind, AuditAction>> = {
   upgrade: "node-upgrade",
 };
 
-/** Writes each event that is a change to the audit log, before it is an event that anybody can see. */
+/** Creates an event log that first writes each event that is a change to the audit log, before anybody can see it. */
 export function auditEvents(events: EventLog, audit: Pick<AuditLog, "addNow">): EventLog {
   const lastBegun = new Map<ChangeKind, string>();
   const lastFailed = new Map<ChangeKind, string>();
@@ -33,7 +33,7 @@ export function auditEvents(events: EventLog, audit: Pick<AuditLog, "addNow">): 
   }
   const begin: EventLog["begin"] = (kind, message, why, change) => {
     const begun = JSON.stringify([message, why, change]);
-    // What fails at each pass would fill the file.
+    // A change that fails at each pass would fill the file.
     if (begun === lastBegun.get(kind)) return;
     lastBegun.set(kind, begun);
     audit.addNow({ ...change, outcome: "unknown", action: actions[kind], message: `Begun: ${message}`, reason: why });
@@ -47,7 +47,7 @@ export function auditEvents(events: EventLog, audit: Pick<AuditLog, "addNow">): 
   return { add, begin, fail, list: events.list };
 }
 
-/** Opens a sidecar's audit log, by default next to its state, whose file system is left alone while it hangs. */
+/** Opens a sidecar's audit log, by default next to its state; that file system is left alone while it hangs. */
 export function openSidecarAudit(
   { auditLog }: Readonly<{ auditLog: AuditSettings }>,
   { directory, store }: Pick<UpkeepState, "directory" | "store">,

@@ -3,21 +3,21 @@ import type { ProcessMark } from "./upgrade-record.ts";
 /** A block by its number, as the node returned it. */
 export type KnownBlock = Readonly<{ number: number; hash: string }>;
 
-/** What was so when the node was last seen to be well: a later look is compared with it. */
+/** Facts of the node when it was last seen to be well; a later look is compared with them. */
 export type DataMark = Readonly<{
   atMs: number;
-  /** The highest head. */
+  /** Highest head. */
   height: number;
-  /** A block that no reorganisation reaches any more, and the chain's first one; absent where the node does not return blocks by number. */
+  /** Block that no reorganisation reaches any more, and the chain's first one; absent if the node does not return blocks by number. */
   block?: KnownBlock | undefined;
   genesis?: string | undefined;
-  /** The version that the node had. */
+  /** Version that the node had. */
   version: string | undefined;
-  /** The data directory by its inode: another one was put in its place. */
+  /** Inode of the data directory: another inode means that another directory was put in its place. */
   dataInode: number | undefined;
-  /** The process that answered; absent where the sidecar does not see it. */
+  /** Process that answered; absent if the sidecar does not see it. */
   process: ProcessMark | undefined;
-  /** The programs in the bin directory, as that process was started with; absent where they can't be read. */
+  /** Programs in the bin directory that the process was started with; absent if they can't be read. */
   programs: string | undefined;
 }>;
 
@@ -27,22 +27,22 @@ export type FailedStart = Readonly<{
   atMs: number;
   /** Whether the process ended, or answered and stayed at its height. Absent: it may have run without an answer. */
   kind?: "ended" | "stood" | undefined;
-  /** How long after its start it ended. */
+  /** Time between its start and its end. */
   afterMs?: number | undefined;
-  /** The node.conf that it was started with, by its hash; absent where that changed meanwhile. */
+  /** Hash of the node.conf that it was started with; absent if that changed meanwhile. */
   configHash: string | undefined;
-  /** How it failed, in words. */
+  /** Description of the failure. */
   message: string;
   /** Whether the system killed processes for lack of memory meanwhile. */
   lackedMemory: boolean;
 }>;
 
-/** What is remembered about whether the node's data are whole. */
+/** Evidence of whether the node's data are whole. */
 export type DataEvidence = Readonly<{
   mark?: DataMark | undefined;
   /** Since the node was last well, oldest first. */
   failedStarts: readonly FailedStart[];
-  /** Since when (wall clock) the node has another hash at the known block's number. */
+  /** Time (wall clock) since which the node has another hash at the known block's number. */
   otherSinceMs?: number | undefined;
   /** Whether one more start was tried because too few had failed to judge by. */
   wasTriedAgain?: boolean | undefined;
@@ -50,13 +50,13 @@ export type DataEvidence = Readonly<{
 
 /** A restore that the sidecar began by itself: one snapshot is used once. */
 export type OwnRestore = Readonly<{
-  /** What distinguishes the snapshot from another one under its name. */
+  /** Identity of the snapshot, which distinguishes it from another one under its name. */
   snapshot: string;
   sources: readonly string[];
   /** Wall clock. */
   atMs: number;
 }>;
 
-/** Failed starts, and restores, of which more are not kept. */
+/** Most failed starts, and restores, that are kept. */
 export const failedStartsKept = 8;
 export const ownRestoresKept = 16;

@@ -7,30 +7,30 @@ import { findDataPath } from "#node/conf/data-path.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
 
-/** Where a node runs: a machine by its host name, a container by its name, a pod by its name. */
+/** Host of a node: a machine by its host name, a container or a pod by its name. */
 export type NodeHost = Readonly<{ kind: "machine" | "container" | "pod"; name: string }>;
 
-/** Which node a sidecar looks after, and so whose its state is. */
+/** Identity of the node that a sidecar looks after and whose state it keeps. */
 export type NodeIdentity = Readonly<{
   /** Real path of node.conf: links are followed. */
   configPath: string;
-  /** Its path as it was set, absolute: a link to the current release keeps its name when it points elsewhere. */
+  /** Absolute path of node.conf as it was set: a link to the current release keeps its name when it points elsewhere. */
   namedPath: string;
   /** Absent until node.conf could be read once. */
   dataPath?: string | undefined;
-  /** Chain id that the node has to answer. */
+  /** Chain id that the node has to report. */
   chainId: number;
-  /** What it has answered: a setting that was wrong may be corrected. */
+  /** Chain id that it has reported: a wrong setting may be corrected. */
   answeredChainId?: number | undefined;
   host: NodeHost;
 }>;
 
-/** What of the settings says which node is meant. */
+/** Settings that identify a node. */
 export type IdentitySettings = Pick<SidecarSettings, "node" | "restart" | "docker" | "kubernetes">;
 
 /**
- * Identifies the node that a sidecar is pointed at. Without `realPath` it is read from the file system, and a file system that hangs keeps this process:
- * only for what is done before the upkeep begins.
+ * Identifies the node that a sidecar is pointed at. Without `realPath` the path is read from the file system, and a hanging one blocks this process:
+ * so leave it out only before the upkeep begins.
  */
 export function identifyNode(
   settings: IdentitySettings,
@@ -42,20 +42,20 @@ export function identifyNode(
   return {
     configPath: realPath,
     namedPath: resolve(configPath),
-    // Not node.dataPath, which only says whose disk is watched.
+    // Not node.dataPath, which only names the disk that is watched.
     dataPath: document === undefined ? undefined : findDataPath(undefined, configPath, document.value),
     chainId: node.chainId,
     host: hostOf(settings),
   };
 }
 
-/** Where node.conf is in each layout of a workspace. */
+/** Lists the paths of node.conf in each layout of a workspace. */
 export function listLayoutPaths(node: IdentitySettings["node"]): readonly string[] {
   const paths = nodeReleases.map(({ since }) => resolveNodeLayout(node, parseNodeVersion(since)).configPath);
   return [...new Set(paths.map(realPathOf))];
 }
 
-/** A node in words, for a person who has two of them. */
+/** Formats a node's identity for a person who has two nodes. */
 export function formatIdentity({ configPath, dataPath, chainId, host }: NodeIdentity): string {
   return `${configPath} (data ${dataPath ?? "not known"}, chain ${chainId}, ${host.kind} ${host.name})`;
 }
@@ -72,7 +72,7 @@ function realPathOf(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // A file that is not there yet has no other path than the one it is to have.
+    // A missing file has no other path than the one that it will have.
     return resolve(path);
   }
 }

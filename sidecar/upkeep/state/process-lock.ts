@@ -7,28 +7,28 @@ import { readRegularText } from "#daemon/files/regular-file.ts";
 
 const lockHolder = z.object({ pid: z.int(), host: z.string(), since: z.string(), node: z.string() });
 
-/** Who holds a lock, as a person has to know to end it. */
+/** Process that holds a lock, with all that a person needs to end it. */
 export type LockHolder = Readonly<z.output<typeof lockHolder>>;
 
 /** Whether this process has the lock, or why not. */
 export type ProcessLockResult = Readonly<
   | { ok: true }
   | { ok: false; reason: "Locked"; holder?: LockHolder }
-  /** The lock's file is another user's, so that nobody can tell whether one of theirs holds it. */
+  /** The lock's file belongs to another user, so that nobody can tell whether one of their processes holds it. */
   | { ok: false; reason: "NotOurs"; why: string }
   | { ok: false; reason: "CannotLock"; why: string }
 >;
 
-/** A lock that one process at a time has, on one file system. */
+/** Lock that one process at a time holds, on one file system. */
 export type ProcessLock = Disposable &
   Readonly<{
-    /** Takes the lock if nobody has it; cheap when this process has it already. */
+    /** Takes the lock if nobody holds it; cheap if this process already does. */
     acquire: () => ProcessLockResult;
     /** Gives the lock up and removes its files. */
     remove: () => void;
   }>;
 
-/** More than a holder's words take. */
+/** Most bytes that are read of the file that names the holder. */
 const holderBytes = 65_536;
 
 /** SQLite's result codes SQLITE_BUSY, _READONLY, _FULL and _CANTOPEN; extended ones have theirs in the lowest byte. */
@@ -38,8 +38,9 @@ const readOnly = 8;
 const full = 13;
 
 /**
- * Creates a lock: an exclusive SQLite transaction that writes to a file, since one on a file that this user may only read locks nothing. The operating system gives it up when the process ends, however it ends, so
- * a crash leaves nothing to clean up. Who holds it stands next to it in `<lockPath>.json`; `node` is the node.conf it is held for.
+ * Creates a lock: an exclusive SQLite transaction that writes to a file, since one on a file that this user may only read locks nothing. The operating
+ * system releases it when the process ends, however it ends, so a crash leaves nothing to clean up. The holder is named next to it in
+ * `<lockPath>.json`; `node` is the node.conf that it is held for.
  */
 export function createProcessLock(lockPath: string, node: string): ProcessLock {
   const holderPath = `${lockPath}.json`;
@@ -51,7 +52,7 @@ export function createProcessLock(lockPath: string, node: string): ProcessLock {
     held = undefined;
   };
   const acquire = (): ProcessLockResult => {
-    // The folder may have been deleted and made again: a lock on a deleted file guards nothing.
+    // The folder may have been deleted and recreated: a lock on a deleted file guards nothing.
     if (held !== undefined && existsSync(lockPath) && statSync(lockPath).ino === held.inode) return { ok: true };
     held?.database.close();
     held = undefined;
@@ -76,7 +77,7 @@ export function createProcessLock(lockPath: string, node: string): ProcessLock {
   return { acquire, remove, [Symbol.dispose]: release };
 }
 
-/** Who holds a lock, as the subject of a sentence: `process 123 on host a, since 2026-01-01T00:00:00.000Z,`. */
+/** Formats the holder as the subject of a sentence: `process 123 on host a, since 2026-01-01T00:00:00.000Z,`. */
 export function formatHolder({ pid, host, since }: LockHolder): string {
   return `process ${pid} on host ${host}, since ${since},`;
 }
@@ -84,18 +85,18 @@ export function formatHolder({ pid, host, since }: LockHolder): string {
 function nameHolder(path: string, node: string): void {
   const holder: LockHolder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), node };
   try {
-    // Removed and created again: a named pipe in its place, which anybody who may write here can put there, would be waited at for ever.
+    // Removed and created again: anybody who may write here could put a named pipe in its place, and the write would wait for ever.
     rmSync(path, { force: true });
     writeFileSync(path, JSON.stringify(holder), { mode: 0o600, flag: "wx" });
     keepPrivate(path);
   } catch {
-    // The lock counts, not who is said to have it: on a full disk others read of "another process".
+    // The lock counts, not the name of its holder: on a full disk, other sidecars read of "another process".
   }
 }
 
 function lockFailure(cause: Error & { errcode?: number }, lockPath: string, holderPath: string): ProcessLockResult {
   const code = (cause.errcode ?? 0) & 0xff;
-  // Another user's, whether or not this one may read it.
+  // The file is another user's, whether or not this one may read it.
   if (code === readOnly || (code === cannotOpen && existsSync(lockPath))) {
     const user = process.geteuid === undefined ? "this user" : `user ${process.geteuid()}`;
     return {
@@ -116,7 +117,7 @@ function readHolder(path: string): LockHolder | undefined {
   try {
     return lockHolder.parse(JSON.parse(readRegularText(path, holderBytes)));
   } catch {
-    // Its holder has only just begun, or could not write it, or somebody put something else there.
+    // The holder has only just begun, or could not write it, or somebody put something else there.
     return undefined;
   }
 }

@@ -8,8 +8,8 @@ import { identifyNode, type IdentitySettings } from "./node-identity.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
 /**
- * Remembers which node this is, as node.conf and the node's own answers say: a sidecar that saw its node move keeps its state. At the first
- * contact, the node is taken to run with what stands there.
+ * Saves the node's identity, by node.conf and the node's own answers: a sidecar that saw its node move keeps its state. At the first
+ * contact, the node is assumed to run with the present node.conf.
  *
  * @throws {HangingFileSystem} when the file system of node.conf hangs.
  */
@@ -24,13 +24,13 @@ export async function saveNodeIdentity(
   }: Readonly<{
     settings: IdentitySettings;
     state: Pick<UpkeepState, "identity" | "nodeHas" | "nodeTies">;
-    /** For calls of the file system that node.conf is on. */
+    /** Limits calls of the file system that holds node.conf. */
     fileDeadline: FileDeadline;
     health: Readonly<{ current: () => NodeHealth }>;
   }>,
 ): Promise<void> {
   const realPath = await fileDeadline.call(`resolving ${configPath}`, () =>
-    // A file that is gone by now has no other path than the one it had.
+    // A file that is gone by now has no path but the one that it had.
     realpath(configPath).catch(() => configPath),
   );
   if (state.nodeHas.get() === undefined) state.nodeHas.set(deriveMeaning(document));

@@ -5,18 +5,18 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { StoreFailure } from "./state-store.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
-/** Whether all that the sidecar remembers was on the disk when that was last looked at. */
+/** State directory at the last look: whether everything that the sidecar remembers was on disk. */
 export type StateObservation = Readonly<{
   directory: string;
   isLookedAt: boolean;
   failure: StoreFailure | undefined;
-  /** Why a copy of node.conf could not be kept there, and what to do. */
+  /** Reason why a copy of node.conf could not be kept there, and what to do. */
   copyNotKept: string | undefined;
 }>;
 
 export type ObservedState = Observation<StateObservation>;
 
-/** Nothing is known yet of the state in a directory. */
+/** Creates the observation of a state directory, with nothing known yet. */
 export function observeState(directory: string, onChange?: () => void): ObservedState {
   return createObservation<StateObservation>(
     { directory, isLookedAt: false, failure: undefined, copyNotKept: undefined },
@@ -25,8 +25,8 @@ export function observeState(directory: string, onChange?: () => void): Observed
 }
 
 /**
- * Writes what the sidecar remembers and is not on the disk yet, and notes whether all of it is. The file system is tried first without waiting
- * for it, because the database is written in the process's one thread.
+ * Writes the state that is not on disk yet, and notes whether all of it is. The file system is tried first with a deadline,
+ * because the database is written in the process's one thread.
  */
 export async function lookAtState(
   copyNotKept: string | undefined,
@@ -53,7 +53,7 @@ async function hangingState(directory: string, fileDeadline: FileDeadline): Prom
   }
 }
 
-/** Says whether all of the state is on the disk. Pure. */
+/** Derives the condition of whether all of the state is on disk. Pure. */
 export function deriveStateConditions({
   directory,
   isLookedAt,

@@ -5,11 +5,11 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { identifyNode, type IdentitySettings } from "./node-identity.ts";
 import { upkeepStateFile } from "./upkeep-state.ts";
 
-/** What says where the state of a node is. */
+/** Settings that decide where the state of a node is. */
 export type StatePlaceSettings = IdentitySettings &
   Readonly<{ upkeep: Readonly<{ stateDirectory?: string | undefined }> }>;
 
-/** What is known of the machine. */
+/** Facts of the machine. */
 export type StatePlaceFacts = Readonly<{
   userStateDirectory: string;
   /** Whether this user may write to a directory. */
@@ -20,8 +20,8 @@ export type StatePlaceFacts = Readonly<{
 const workspaceState = ".gatehouse";
 
 /**
- * Places where the state of a node may be, the likeliest first: the one that is set, else in the node's workspace, else the user's, by
- * the node. Never the current directory: another node's sidecar may be started there tomorrow.
+ * Lists the places where the state of a node may be, the likeliest first: only the one that is set; else in the node's workspace, then in the user's state
+ * directory, by the node. Never the current directory: another node's sidecar may be started there tomorrow.
  */
 export function listStatePlaces(
   settings: StatePlaceSettings,
@@ -36,10 +36,10 @@ export function listStatePlaces(
 }
 
 /**
- * The place that is used: where state is already, else the first that can be written.
+ * Chooses the place: where there already is state, else the first that can be written.
  *
- * @throws {StartupError} when the workspace is not there, say because it is not mounted yet: state made elsewhere meanwhile would know of no
- * hold and no word to act.
+ * @throws {StartupError} when the workspace is missing, say because it is not mounted yet: state created elsewhere meanwhile would have no
+ * hold and no adoption.
  */
 export function chooseStatePlace(
   settings: StatePlaceSettings,

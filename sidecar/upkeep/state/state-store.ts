@@ -1,35 +1,35 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ReasonOf } from "#status/condition.ts";
 
-/** Why what the sidecar remembers is not on the disk. `message` names the file and what to do. */
+/** Reason why the sidecar's state is not on disk. `message` names the file and what to do. */
 export type StoreFailure = Readonly<{ reason: ReasonOf<"StateKept", "False">; message: string }>;
 
-/** A change of the database; `kept` is called once it is on the disk. */
+/** A change of the database; `kept` is called once it is on disk. */
 export type StoreWrite = Readonly<{ run: () => void; kept?: () => void }>;
 
 /**
- * Writes to the sidecar's database. The memory of the process comes first: a disk that is full, read-only or gone costs the copy on the
- * disk, never what is shown. What acts checks `failure` before, because a restart that nobody remembers counts against no budget.
+ * Writes to the sidecar's database. The memory of the process comes first: a disk that is full, read-only or gone costs the copy on
+ * disk, never what is shown. Code that acts checks `failure` first, because a restart that nobody remembers counts against no budget.
  */
 export type StateStore = Readonly<{
   database: DatabaseSync;
-  /** Writes now; while that can't be done, at a later `flush`. Of several writes of one name only the last is kept. */
+  /** Writes now, or at a later `flush` if that fails. Of several writes of one name only the last is kept. */
   write: (name: string, write: StoreWrite) => void;
-  /** Writes at the next `flush`: for what is shown at any time, also while the disk's file system hangs. */
+  /** Writes at the next `flush`: for values that are shown at any time, also while the disk's file system hangs. */
   defer: (name: string, write: StoreWrite) => void;
-  /** Makes the writes of `change` one: after a kill all of them are on disk, or none. */
+  /** Makes the writes of `change` one transaction: after a kill all of them are on disk, or none. */
   atomically: (change: () => void) => void;
-  /** Writes what is not on the disk yet, at once or not at all. */
+  /** Writes all that is not on disk yet, in one transaction. */
   flush: () => void;
-  /** Tries a write. */
+  /** Whether a trial write succeeds. */
   isWritable: () => boolean;
-  /** Why something is not on the disk; undefined when all of it is. */
+  /** Returns why something is not on disk; undefined if all of it is. */
   failure: () => StoreFailure | undefined;
-  /** Keeps from touching the disk, which would hold up the whole process, while its file system hangs. */
+  /** Stops all access to the disk while its file system hangs, which would block the whole process; undefined resumes it. */
   suspend: (failure: StoreFailure | undefined) => void;
 }>;
 
-/** How long another process's lock on the database is waited for; the process does nothing else meanwhile. */
+/** Longest wait for another process's lock on the database; the process does nothing else meanwhile. */
 const busyTimeoutMs = 50;
 
 /** Creates the store of an open database; `path` is its file, for messages. */
@@ -40,7 +40,7 @@ export function createStateStore(database: DatabaseSync, path: string): StateSto
   let suspended: StoreFailure | undefined;
   let changes = 0;
   const defer = (name: string, write: StoreWrite) => {
-    // To the end: the order in which things were last changed is that of their writes.
+    // To the end: writes keep the order of the last changes.
     pending.delete(name);
     pending.set(name, write);
   };
@@ -92,7 +92,7 @@ export function createStateStore(database: DatabaseSync, path: string): StateSto
   };
 }
 
-/** What is wrong, and what to do about it, by SQLite's primary result code (sqlite.org, "Result Codes"). */
+/** Reasons and remedies by SQLite's primary result code (sqlite.org, "Result Codes"). */
 const remedies: Readonly<Record<number, Readonly<{ reason: StoreFailure["reason"]; remedy: string }>>> = {
   5: { reason: "InUse", remedy: "end the other program that has it open (fuser -v shows which)" },
   6: { reason: "InUse", remedy: "end the other program that has it open (fuser -v shows which)" },

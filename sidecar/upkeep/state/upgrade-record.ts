@@ -1,16 +1,16 @@
 import { dirname } from "node:path";
 
 /**
- * Steps before the node is stopped, of an upgrade whose data are copied while it runs. The second is taken where the first fails, and ends it: nothing of
- * the node was touched.
+ * Stages before the node is stopped, of an upgrade whose data are copied while it runs. The second follows if the first fails, and ends the upgrade: nothing
+ * of the node was touched.
  */
 export const earlyStages = ["pre-copying", "giving-up"] as const;
 
-/** Steps to the new version, in order. */
+/** Stages to the new version, in order. */
 export const forwardStages = ["stopping", "copying", "installing", "migrating", "proving", "cleaning"] as const;
 
 /**
- * Steps back to the old version, in order. The data come last: whatever starts the node once the only copy stands in their place starts the
+ * Stages back to the old version, in order. The data come last: whatever starts the node once the only copy is in their place starts the
  * old version.
  */
 export const backwardStages = ["back-stopping", "back-programs", "back-config", "back-data", "back-proving"] as const;
@@ -21,65 +21,65 @@ export type BackwardStage = (typeof backwardStages)[number];
 export type UpgradeStage = EarlyStage | ForwardStage | BackwardStage;
 
 /**
- * How an upgrade ended: `given-up` before the node was stopped for it; `stranded` when neither version could be proved, or the data could not be put back; `settled` when the node of a stranded one
- * answered again once a person had lifted its hold.
+ * Ends of an upgrade: `given-up` before the node was stopped for it; `stranded` if neither version could be proved, or the data could not be put back;
+ * `settled` if the node of a stranded one answered again once its hold was lifted.
  */
 export const upgradeEnds = ["committed", "rolled-back", "given-up", "stranded", "settled"] as const;
 
 export type UpgradeEnd = (typeof upgradeEnds)[number];
 
 /**
- * How the node's data are copied: `reflink` by cloning alone, `copy` in full, `auto` by cloning where the file system can, `rsync` in full while the node
- * runs, and what has changed since once more.
+ * Method of copying the node's data: `reflink` by cloning alone, `copy` in full, `auto` by cloning if the file system can, `rsync` in full while the node
+ * runs, and then once more the files that have changed.
  */
 export type SnapshotMethod = "auto" | "reflink" | "copy" | "rsync";
 
-/** A directory of the node's data, where its copy stands, and where what the new version made of it is put aside. */
+/** Directory of the node's data, and the paths of its copy and of the data that the new version leaves, once they are put aside. */
 export type UpgradeStore = Readonly<{ path: string; copy: string; aside: string }>;
 
-/** A program that is put into the bin directory, relative to it; its content as it was when the plan was shown. */
+/** Program for the bin directory, by its path relative to that, and the hash of its content when the plan was shown. */
 export type ReleaseFile = Readonly<{ name: string; sha256: string }>;
 
-/** A process, distinguished from a later one with the same id by its start (clock ticks since the machine's). */
+/** Process, distinguished from a later one with the same id by its start (clock ticks since the machine's start). */
 export type ProcessMark = Readonly<{ pid: number; startTicks: number }>;
 
-/** What was known of the node before it was stopped, to prove either version by. */
+/** Facts of the node before it was stopped, to prove either version by. */
 export type NodeBefore = Readonly<{
   height: number;
-  /** A block that no reorganisation reaches any more; absent where the node did not return it. */
+  /** Block that no reorganisation reaches any more; absent if the node did not return it. */
   block?: Readonly<{ number: number; hash: string }> | undefined;
   autoPrune: boolean;
-  /** The process that answered on the node's port; absent where it can't be seen: of another user, or on another system than Linux. */
+  /** Process that answered on the node's port; absent if it can't be seen, because it is another user's or the system is not Linux. */
   process?: ProcessMark | undefined;
   /** Whether the running node reports its version itself; node_cli is queried otherwise. */
   tellsVersion: boolean;
 }>;
 
-/** An upgrade as it is remembered: what was agreed to, and how far it is. Paths are absolute. */
+/** Record of an upgrade: the plan that was agreed to, and the progress. Paths are absolute. */
 export type UpgradeRecord = Readonly<{
   from: string;
   to: string;
-  /** The directory with the new version's programs. */
+  /** Directory with the new version's programs. */
   source: string;
   files: readonly ReleaseFile[];
   binDirectory: string;
   configPath: string;
-  /** Where the old programs and node.conf are kept, and the data of the first store. */
+  /** Directory that keeps the old programs and node.conf, and the data of the first store. */
   directory: string;
   stores: readonly UpgradeStore[];
   method: SnapshotMethod;
-  /** Of one whose data are copied while the node runs: what is looked at once more before the node is stopped, and the plan that it has to be by then. */
+  /** Only if the data are copied while the node runs: the request that is checked once more before the node is stopped, and the digest that its plan must have then. */
   preCopy?:
     | Readonly<{ request: Readonly<{ source: string; version?: string | undefined }>; digest: string }>
     | undefined;
-  /** Of one that was given up: whether a person withdrew it, or has taken note. */
+  /** Whether a person withdrew it, or has taken note that it was given up. */
   isWithdrawn?: boolean | undefined;
   /**
-   * Of a restore alone, which goes the steps of an upgrade to the same version: the snapshot of each store. A store's copy is then of the snapshot, and what is
-   * put aside are the old data.
+   * Only of a restore, which takes the stages of an upgrade to the same version: the snapshot of each store. A store's copy is then that of the snapshot, and
+   * the old data are put aside.
    */
   restoredFrom?: readonly string[] | undefined;
-  /** Of a restore that the sidecar began by itself: why the data were taken for corrupt. */
+  /** Only of a restore that the sidecar began by itself: the signs of corrupt data. */
   foundCorrupt?: readonly string[] | undefined;
   /** Whether the copy of the data stays once the new version is proved. */
   keepsCopy: boolean;
@@ -88,18 +88,18 @@ export type UpgradeRecord = Readonly<{
   beganMs: number;
   stage: UpgradeStage;
   stageSinceMs: number;
-  /** How often this stage, or the way back, was tried. */
+  /** Failed tries of the way back. */
   attempts: number;
-  /** How often a sidecar ended in the middle of this stage. */
+  /** Times that a sidecar ended in the middle of this stage. */
   interruptions: number;
-  /** Whether the new version may have been started, by whomever, and so may have written to the data: its programs may be in place. */
+  /** Whether the new version's programs may be in place, so that anybody may have started it, and it may have written to the data. */
   newRan: boolean;
-  /** Whether the way back, tried again because other things are desired now, waits for the restart budget: nobody has requested it. */
+  /** Whether the way back waits for the restart budget: it is tried again because the desired state changed, and nobody has requested it. */
   waitsForBudget?: boolean | undefined;
-  /** Why it went back. */
+  /** Reason why it went back. */
   failure?: string | undefined;
   end?: UpgradeEnd | undefined;
-  /** What a person has to know of its end. */
+  /** Note on its end, for a person. */
   note?: string | undefined;
 }>;
 
@@ -108,12 +108,12 @@ export function isEarly(stage: UpgradeStage): stage is EarlyStage {
   return (earlyStages as readonly string[]).includes(stage);
 }
 
-/** Steps that lead an upgrade to its new version, in order. */
+/** Lists the stages that lead an upgrade to its new version, in order. */
 export function listSteps({ preCopy }: Pick<UpgradeRecord, "preCopy">): readonly UpgradeStage[] {
   return preCopy === undefined ? forwardStages : ["pre-copying", ...forwardStages];
 }
 
-/** The directories that hold what an upgrade keeps: next to each store, and each once. */
+/** Lists the directories in which an upgrade keeps its copies, next to each store; each once. */
 export function listUpgradeDirectories({
   directory,
   stores,
@@ -122,8 +122,8 @@ export function listUpgradeDirectories({
 }
 
 /**
- * Says what becomes of a stranded upgrade once its hold is lifted: a node that is back was repaired, and is left as it is; else the way back is tried again from
- * its beginning. One that nobody has requested waits for the restart budget. Pure.
+ * Decides how a stranded upgrade goes on once its hold is lifted: a node that is back was repaired, and is left as it is; else the way back is tried again
+ * from its beginning. If no person lifted the hold, that waits for the restart budget. Pure.
  */
 export function decideAfterHold(
   record: UpgradeRecord,

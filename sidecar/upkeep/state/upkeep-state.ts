@@ -8,116 +8,116 @@ import { createStateStore, type StateStore } from "./state-store.ts";
 import type { ScheduledUpgrade } from "./scheduled-upgrade.ts";
 import type { UpgradeRecord } from "./upgrade-record.ts";
 
-/** What was desired, and of which release of the node, when a hold was set. */
+/** Hash of the desired state, and release of the node, when a hold was set. */
 export type HeldState = Readonly<{ hash: string; release?: string | undefined }>;
 
-/** Why the sidecar does nothing by itself until a new desired state comes or a person says `gatehouse resume`. */
+/** Hold that keeps the sidecar from acting by itself until the desired state changes or a person runs `gatehouse resume`. */
 type Hold = Readonly<{
-  /** The desired state that led here; another one lifts the hold. */
+  /** Desired state that led to the hold; another one lifts it. */
   desired: HeldState;
   message: string;
   sinceMs: number;
-  /** The restart that the node has not come back from, which is tried again when the hold is lifted; absent where it is back. */
+  /** Restart that the node has not come back from, which is tried again when the hold is lifted; absent if the node is back. */
   failed?: FailedRestart | undefined;
 }>;
 
 /**
- * A restart that failed, the height that the node had answered last, and whether it gave no answer any more, so that one that was repaired by hand is
+ * A failed restart, with the last height that the node had reported and whether it had stopped answering, by which a node that was repaired by hand is
  * recognised.
  */
 export type FailedRestart = Readonly<{ reason: string; height?: number | undefined; isDown?: boolean }>;
 
-/** A restart that was begun and whose end is not yet known. */
+/** A restart whose end is not yet known. */
 export type RestartInFlight = Readonly<{
   reason: string;
   beganMs: number;
   /** Whether the restart command had ended, so that only the proof is missing. */
   phase: "commanded" | "verifying";
-  /** Whether it ends one that an earlier sidecar left half done. */
+  /** Whether it finishes one that an earlier sidecar left half done. */
   isFinishing: boolean;
-  /** The instance id of the node before the command; undefined where its driver knows none. Stored under its first name. */
+  /** Instance id of the node before the command; undefined if its driver knows none. Stored under its first name. */
   incarnation?: string | undefined;
-  /** Meaning of the configuration that the node is known to have run with before; undefined where it was not. */
+  /** Meaning of the configuration that the node is known to have run with before; undefined if that is not known. */
   ran?: string | undefined;
 }>;
 
-/** How it is known that the node runs well with a content: it advanced after a start with it, or that is only taken to be so. */
+/** Proof that the node runs well with a content: it `advanced` after a start with it, or that is only `assumed`. */
 export type HealthyProof = "advanced" | "assumed";
 
-/** What the remembered healthy configuration is, by its hash. */
+/** Kept healthy configuration, by its hash. */
 type Healthy = Readonly<{ hash: string; proof: HealthyProof; atMs: number }>;
 
-/** A failed restart that is tried again, and why; `isAsked`: a person said so, whom the budget does not bound. */
+/** A failed restart that is tried again, and why; `isAsked`: a person requested it, whom the budget does not bound. */
 type RestartRetry = FailedRestart & Readonly<{ why: string; isAsked?: boolean }>;
 
-/** Why a sidecar may act on a node: a person said `gatehouse adopt`, the setting is `enforce`, or an earlier version acted already. */
+/** Grounds on which a sidecar may act on a node: a person ran `gatehouse adopt`, the setting is `enforce`, or an earlier version already acted. */
 export type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
 
-/** The content of node.conf that the audit log accounts for. */
+/** Content of node.conf that the audit log accounts for. */
 export type AuditedConfig = Readonly<{
   path: string;
-  /** What it held when the sidecar last wrote it, or reported it; absent where it was not there. */
+  /** Hash of its content when the sidecar last wrote or reported it; absent if it was missing. */
   sha256?: string | undefined;
-  /** What the sidecar was about to write; a kill after that, or a write that failed, leaves it. */
+  /** Hash of the content that the sidecar was about to write; a kill after that, or a failed write, leaves it. */
   writing?: string | undefined;
 }>;
 
 /**
- * What has to survive the sidecar's own restart. Each change is on disk when its call returns, unless `store.failure` says why not; then it
- * is in memory, and is written once that can be done.
+ * State that has to survive the sidecar's own restart. Each change is on disk when its call returns, unless `store.failure` says why not; then it
+ * is in memory, and is written as soon as it can be.
  */
 export type UpkeepState = Disposable &
   Readonly<{
-    /** Where the state is; the kept versions of node.conf stand there too. */
+    /** Directory of the state, and of the kept versions of node.conf. */
     directory: string;
-    /** Whose state it is; absent in that of an older version, until it is claimed. */
+    /** Identity of the node that the state belongs to; absent in that of an older version, until it is claimed. */
     identity: Fact<NodeIdentity>;
-    /** What ties the configuration that the node runs with to that node; another node's copy is never restored over it. */
+    /** Keys that tie the configuration that the node runs with to that node; another node's copy is never restored over it. */
     nodeTies: Fact<ConfigTies>;
-    /** That the sidecar may act on this node, since when and by whose word; kept over restarts. */
+    /** Adoption of this node by the sidecar: since when and on what grounds it may act; kept over restarts. */
     adopted: Fact<Adoption>;
-    /** Which content of node.conf the audit log accounts for, so that another one is reported as somebody else's. */
+    /** Content of node.conf that the audit log accounts for, so that another one is reported as somebody else's. */
     auditedConfig: Fact<AuditedConfig>;
     /** Meaning of the configuration that the node has read (`deriveMeaning`); `unknown` when it may have read another. */
     nodeHas: Fact<string>;
     /**
-     * Meaning of the configuration that the running node is known to have started with: it was started with it by the sidecar, or the file
-     * had not changed since before its start. Absent where that is only taken to be so.
+     * Meaning of the configuration that the running node is known to have started with: the sidecar started it with that one, or the file
+     * had not changed since before its start. Absent if that is only assumed.
      */
     startedWith: Fact<string>;
-    /** Absent in state of an older version, which remembered only what was proved. */
+    /** Absent in state of an older version, which kept only proved configurations. */
     healthy: Fact<Healthy>;
     hold: Fact<Hold>;
     restartInFlight: Fact<RestartInFlight>;
-    /** A failed restart that is to be tried again, because the hold that it led to was lifted. */
+    /** Failed restart to try again, because the hold that it led to was lifted. */
     retry: Fact<RestartRetry>;
-    /** That a person wants the node restarted, and since when (wall clock). */
+    /** Restart that a person requested, and when (wall clock). */
     requestedRestart: Fact<Readonly<{ atMs: number }>>;
-    /** The upgrade that is under way, or the last one. */
+    /** Upgrade that is under way, or the last one. */
     upgrade: Fact<UpgradeRecord>;
-    /** The upgrade that begins by itself, or that did not when its time came. */
+    /** Upgrade that begins by itself, or that did not begin when its time came. */
     scheduledUpgrade: Fact<ScheduledUpgrade>;
-    /** What is known about whether the node's data are whole. */
+    /** Evidence of whether the node's data are whole. */
     dataEvidence: Fact<DataEvidence>;
-    /** The restores that the sidecar began by itself. */
+    /** Restores that the sidecar began by itself. */
     ownRestores: Fact<readonly OwnRestore[]>;
-    /** When the claim of the node's volume was last made to grow (wall clock). */
+    /** Time at which the claim of the node's volume was last enlarged (wall clock). */
     volumeGrownAtMs: Fact<number>;
-    /** What was seen of the disk that the node's data lie on. */
+    /** History of the disk that holds the node's data. */
     diskHistory: Fact<DiskHistory>;
-    /** For what keeps more than one value: events, restarts. */
+    /** Store for tables with more than one value: events, restarts. */
     store: StateStore;
-    /** Makes several changes (facts, events, restarts) one: after a kill all of them are on disk, or none. */
+    /** Makes several changes (facts, events, restarts) one transaction: after a kill all of them are on disk, or none. */
     atomically: (change: () => void) => void;
   }>;
 
-/** One remembered value. */
+/** One stored value. */
 type Fact<T> = Readonly<{ get: () => T | undefined; set: (value: T | undefined) => void }>;
 
-/** The state's file in its directory. */
+/** File of the state in its directory. */
 export const upkeepStateFile = "upkeep.sqlite";
 
-/** The lock that a sidecar holds on its state's directory. */
+/** File of the lock that a sidecar holds on its state directory. */
 export const upkeepLockFile = ".sidecar.lock";
 
 const migrations = [
@@ -128,7 +128,7 @@ const migrations = [
   "ALTER TABLE restart ADD COLUMN boot_id TEXT; ALTER TABLE restart ADD COLUMN boot_ms INTEGER",
 ];
 
-/** Opens (or makes) the state in a directory. */
+/** Opens the state in a directory; creates it if there is none. */
 export function openUpkeepState(directory: string): UpkeepState {
   const path = join(directory, upkeepStateFile);
   const database = openSqlite(path, migrations, { setting: "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY" });
@@ -155,7 +155,7 @@ export function openUpkeepState(directory: string): UpkeepState {
     store,
     atomically: store.atomically,
     [Symbol.dispose]: () => {
-      // Closing writes the log back into the database: on a file system that hangs, for ever.
+      // Closing writes the log back into the database, which on a hanging file system takes for ever.
       if (store.failure()?.reason === "Hanging") return;
       store.flush();
       database.close();
