@@ -10,10 +10,10 @@ import { parseNodeCliVersion } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { resolveVersion, type VersionResolution } from "./version-resolution.ts";
 
-/** What does not stand in a file. */
+/** Observer of what the node and node_cli report: the version and PruneInfo. */
 export type NodeObserver = Readonly<{
   version: () => VersionResolution;
-  /** The last PruneInfo; a new object at each query, undefined when the last query gave none. */
+  /** Returns the last PruneInfo, a new object for each query; undefined if the last query gave none. */
   pruneInfo: () => PruneInfo | undefined;
   /** Runs node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
@@ -33,26 +33,26 @@ export type NodeObserverOptions = Readonly<{
 }>;
 
 export type NodeObserverDependencies = Readonly<{
-  /** Absent when there is no way to run the tool. */
+  /** Undefined if there is no way to run the tool. */
   nodeCli: NodeCli | undefined;
   health: () => NodeHealth;
   clock: Clock;
   board: ConditionBoard;
   log: Logger;
-  /** Called when something new was seen. */
+  /** Called when something new has been seen. */
   onChange: () => void;
 }>;
 
-/** How long a node that hangs is waited for at the start, where something else reports its version. */
+/** Time for which a hanging node is waited for at the start, if something else reports its version. */
 const firstWordMs = 5_000;
 
-/** How often it is seen whether a query is due. */
+/** Interval of the check whether a query is due. */
 const checkMs = 1_000;
 
 const watchedLook: WatchedLook = { what: "The look at node_cli", types: ["NodeCliWorking"] };
 
 /**
- * Runs `node_cli` again and again for its version and PruneInfo, and says on the board whether it works. A tool that fails is run
+ * Runs `node_cli` at an interval for its version and PruneInfo, and shows on the board whether it works. A tool that fails is run
  * again after a second, then after twice that and so on up to the regular interval, and as soon as the node begins to answer:
  * in a pod the sidecar runs before the container that holds the tool does.
  */
@@ -125,13 +125,13 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
 }
 
-/** What node_cli printed for its version, and which version follows from that and all else that says one. */
+/** Follows the version that node_cli prints, and resolves the node's version from that and the other sources. */
 function followVersions(
   { version: setting, clientName, image }: NodeObserverOptions,
   health: NodeObserverDependencies["health"],
 ) {
   let printed: string | undefined;
-  // What node_cli said when the node last reported its version: another one since then means another node.
+  // node_cli's version when the node last reported its own: another one since then means another node.
   let printedThen: string | undefined;
   const note = () => {
     if (health().binaryVersion?.isCurrent === true) printedThen = printed;
@@ -152,12 +152,12 @@ function followVersions(
   };
 }
 
-/** Time between two questions for a version that is another than before. */
+/** Time between two queries for a version that has changed. */
 const repeatedAfterMs = 250;
 
 /**
- * What the tool prints for its version. The version decides where node.conf is and how its keys are named, so another answer than before
- * counts once the tool has given it twice in a row: one odd answer is as if it had not been given.
+ * Reads the version that the tool prints. The version decides where node.conf is and how its keys are named, so a changed answer
+ * counts only once the tool has given it twice in a row: a single odd answer is ignored.
  */
 async function believedVersion(
   nodeCli: NodeCli,
@@ -180,7 +180,7 @@ function answersNow({ answers, failure }: NodeHealth): boolean {
   return answers > 0 && failure === undefined;
 }
 
-/** Time until the next query, after so many in a row that failed. */
+/** Computes the time until the next query, after a number of failures in a row. */
 function waitMs(failures: number, intervalMs: number): number {
   return failures === 0 ? intervalMs : doubleWait(failures, { initialMs: checkMs, maxMs: intervalMs });
 }

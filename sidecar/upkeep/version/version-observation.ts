@@ -3,19 +3,19 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { VersionResolution } from "./version-resolution.ts";
 
-/** Which version the node has, as the last pass saw it. */
+/** Version of the node, as the last pass saw it. */
 export type VersionObservation = Readonly<{
   /** Absent before the first pass. */
   resolution: VersionResolution | undefined;
-  /** Why the node's place does not fit the version. */
+  /** Reason why the node's place does not fit the version. */
   doubtOfPlace: string | undefined;
-  /** The version that was last reported. */
+  /** Version that was last reported. */
   text: string | undefined;
 }>;
 
 export type ObservedVersion = Observation<VersionObservation>;
 
-/** Nothing is known of the version yet. */
+/** Creates the observation of the version, with nothing known yet. */
 export function observeVersion(onChange?: () => void): ObservedVersion {
   return createObservation<VersionObservation>(
     { resolution: undefined, doubtOfPlace: undefined, text: undefined },
@@ -23,7 +23,7 @@ export function observeVersion(onChange?: () => void): ObservedVersion {
   );
 }
 
-/** Notes which version the node has, and makes it an event when it changed. */
+/** Notes the node's version, and adds an event if it has changed. */
 export function noteVersion(
   resolution: VersionResolution,
   doubtOfPlace: string | undefined,
@@ -38,7 +38,7 @@ export function noteVersion(
   seen.note({ resolution, doubtOfPlace, text });
 }
 
-/** Says which version the node has, and whether all that report it agree, the node's place included. Pure. */
+/** Derives the condition of whether all sources of the version agree, the node's place included. Pure. */
 export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObservation): readonly ConditionReport[] {
   const type = "VersionAgreed";
   if (resolution === undefined) return [];

@@ -9,28 +9,28 @@ import {
   type NodeVersion,
 } from "#node/versions.ts";
 
-/** Everything that may give the node's version. */
+/** Sources of the node's version. */
 export type VersionSources = Readonly<{
   /** `debug_protocolVersion.binaryVersion`, and whether the node reported it since it last began to answer. */
   binary?: ReportedVersion | undefined;
   setting?: string | undefined;
-  /** What `node_cli --version` printed. */
+  /** Output of `node_cli --version`. */
   nodeCli?: string | undefined;
-  /** What `web3_clientVersion` answered. */
+  /** Answer of `web3_clientVersion`. */
   clientVersion?: string | undefined;
-  /** The name that `web3_clientVersion` begins with on this node. */
+  /** Name that `web3_clientVersion` begins with on this node. */
   clientName?: string | undefined;
   image?: string | undefined;
 }>;
 
-/** The version that counts, where it comes from, and what says otherwise. */
+/** Version that counts, its source, and the sources that disagree. */
 export type VersionResolution = Readonly<{
   version?: NodeVersion;
   source?: string;
   disagreements: readonly string[];
-  /** Why the version is not certain enough to rename keys for it, and what to do; such keys stay as they are. */
+  /** Reason why the version is not certain enough to rename keys for it, and what to do; such keys stay as they are. */
   doubt?: string;
-  /** Where there is no version: what was heard, and why it is no version. */
+  /** Answers that were no version; empty if there is a version. */
   heard: readonly string[];
 }>;
 
@@ -38,8 +38,8 @@ type Candidate = Readonly<{ source: string; version: NodeVersion }>;
 
 /**
  * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), else from the setting, node_cli, the
- * image's tag, or a `web3_clientVersion` of a known name; names those that disagree. What the node reported before it went down counts
- * as long as node_cli is still the same one, but decides no names of keys: it may come back as another version. Pure.
+ * image's tag, or a `web3_clientVersion` of a known name; lists the sources that disagree. The version that the node reported before it went down counts
+ * as long as node_cli's is unchanged, but decides no names of keys: the node may come back as another version. Pure.
  */
 export function resolveVersion(sources: VersionSources): VersionResolution {
   const candidates = candidatesOf(sources);
@@ -86,7 +86,7 @@ function doubtOf(first: Candidate, others: readonly Candidate[], binary: Version
   return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; ${next}`;
 }
 
-/** The answers that were no version of this node, for the person who has to set it. */
+/** Lists the answers that were no version of this node, for the person who has to set it. */
 function heardOf({ binary, nodeCli, clientVersion: client, image }: VersionSources): readonly string[] {
   return [
     ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${shown(binary.text)}`]),

@@ -4,14 +4,14 @@ import type { NodeObserver } from "./node-observer.ts";
 import { noteVersion, type ObservedVersion } from "./version-observation.ts";
 import type { VersionResolution } from "./version-resolution.ts";
 
-/** Which version the node has, and whether its place is another now; `doubtOfPlace`: why the place does not fit it. */
+/** Version of the node; `moved`: whether its place has changed; `doubtOfPlace`: why the place does not fit the version. */
 export type FollowedVersion = Readonly<{
   resolution: VersionResolution;
   moved: boolean;
   doubtOfPlace: string | undefined;
 }>;
 
-/** Follows the node's version; undefined until that had its chance to be reported, by the node itself first: nothing is said or done before. */
+/** Follows the node's version; returns undefined until it had its chance to be reported, by the node itself first: nothing is said or done before. */
 export type VersionStep = () => Promise<FollowedVersion | undefined>;
 
 /** Creates the step that follows the node's version. */
