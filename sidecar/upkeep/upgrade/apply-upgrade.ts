@@ -29,7 +29,7 @@ import { createUpgradeSteps, type UpgradeStepsDependencies } from "./upgrade-ste
 import { waitForStop } from "./wait-for-stop.ts";
 import { explainBlocked } from "./explain-blocked.ts";
 
-/** What an upgrade notes for the passes. */
+/** Observations that an upgrade notes for the passes. */
 export type ApplyUpgradeSeen = Readonly<{
   upgrade: ObservedUpgrade;
   config: ObservedConfig;
@@ -49,7 +49,7 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     holders: PortHolders;
     health: Readonly<{ look: VerificationDependencies["look"] }>;
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
-    /** Looks at an upgrade once more whose data are copied. */
+    /** Checks an upgrade once more after its data are copied. */
     check: (request: UpgradeRequest) => Promise<UpgradeCheck>;
     budget: RestartBudget;
     events: EventLog;
@@ -61,8 +61,8 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
   }>;
 
 /**
- * Begins an upgrade that was agreed to, or goes on with one that an earlier sidecar left, or that was stranded and goes back again since its hold was lifted.
- * It goes on alongside later passes, which take it for a restart that runs: they change nothing meanwhile.
+ * Begins an upgrade that was agreed to, or goes on with one that an earlier sidecar left, or that was stranded and goes back again because its hold was
+ * lifted. It goes on alongside later passes, which see it as a running restart: they change nothing meanwhile.
  */
 export function applyUpgrade(
   authority: Authority,
@@ -77,7 +77,7 @@ export function applyUpgrade(
   if (!isBefore && restarts.now().running !== undefined) return;
   const { driver } = dependencies;
   const blocked = remembered.end === undefined ? explainBlocked(remembered, authority, dependencies) : undefined;
-  // The end of a hold may have changed it.
+  // The end of a hold may have changed the record.
   upgrade.note({ record: remembered, blocked });
   if (remembered.end !== undefined || blocked !== undefined || !hasPower(driver)) return;
   const record = { ...remembered, waitsForBudget: undefined };
@@ -87,7 +87,7 @@ export function applyUpgrade(
   const running = carryOn(record, { isResumed, driver }, seen, { ...dependencies, signal: mayEnd })
     .catch((error: unknown) => log.error({ event: "upgrade-failed", err: error }, "the upgrade of the node failed"))
     .finally(() => {
-      // What stops the node now was agreed to in this process, whoever began it.
+      // The stop of the node was agreed to in this process, whoever began the upgrade.
       const agreedMs = isBefore && state.upgrade.get()?.stage === "stopping" ? record.beganMs : undefined;
       upgrade.note({ agreedMs, preCopying: undefined });
       if (!isBefore) {
@@ -151,7 +151,7 @@ async function carryOn(
   if (ended.end !== undefined && !isBefore) await noteRunning(ended, dependencies);
 }
 
-/** The end of an upgrade and the hold that it sets are one write: a kill between them would leave a node that failed without one. */
+/** Writes the end of an upgrade together with the hold that it sets: a kill between them would leave a failed node without a hold. */
 function finishOrRemember(
   now: UpgradeRecord,
   remember: (now: UpgradeRecord) => void,
@@ -178,14 +178,14 @@ function finishOrRemember(
       before: { version: now.from },
       after: end === "committed" ? { version: now.to, restoredFrom: now.restoredFrom } : { end },
     });
-    // Another time begins: what was known of the old data is of no use for these.
+    // The evidence about the old data does not apply to the new ones.
     if (end === "committed") return state.dataEvidence.set(undefined);
-    // Of one that was given up nothing came to the node.
+    // One that was given up did not touch the node.
     if (end === "given-up") return;
     const reason = now.restoredFrom === undefined ? `the upgrade to ${now.to}` : "the restore of its data";
     const failed = end === "stranded" ? { failed: { reason, isDown: true } } : {};
-    // Without a release: that another version answers is no reason to act again by itself.
-    // What is desired now: another wish than the one at its beginning would lift the hold at once, and try again, for ever.
+    // Without a release: another version that answers is no reason to act again without a person.
+    // The present desired state: the one at the beginning would lift the hold at once if it has changed, and the upgrade would be tried again for ever.
     const hash = hashDesiredState(createDesiredState(settings, ""));
     state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failed });
     seen.restarts.note({ hold: { message } });
@@ -231,7 +231,7 @@ function createStepsDependencies(
   };
 }
 
-/** Remembers what the proved version was started with, to go back to. */
+/** Keeps the node.conf that the proved version was started with, to roll back to. */
 async function noteRunning({ end, configPath }: UpgradeRecord, dependencies: ApplyUpgradeDependencies): Promise<void> {
   const { place, state } = dependencies;
   if (end === "stranded") return;

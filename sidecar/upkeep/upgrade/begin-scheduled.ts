@@ -6,9 +6,9 @@ import { checkUpgrade } from "./check-upgrade.ts";
 import { describeScheduled, type ObservedUpgrade } from "./upgrade-observation.ts";
 import { describeStart, judgeStart } from "./upgrade-start.ts";
 
-/** What the passes keep of the scheduled upgrade between two looks; monotonic. */
+/** Memory of the passes between two looks at the scheduled upgrade. */
 export type ScheduleWatch = {
-  /** The one that the rest is about: when it was accepted. */
+  /** Upgrade that the rest is about, by when it was accepted (wall clock). */
   acceptedMs?: number;
   lookedMs?: number;
   /** Whether its time had come at a look of this process. */
@@ -17,13 +17,13 @@ export type ScheduleWatch = {
 
 export type BeginScheduledDependencies = RequestUpgradeDependencies & Readonly<{ log: Logger }>;
 
-/** How often it is tried again to begin one whose time has come, and how often one that waits is looked at beforehand. */
+/** Interval of tries to begin an upgrade whose time has come, and of looks at one that waits. */
 const tryAgainMs = 5_000;
 const lookAheadMs = 3_600_000;
 
 /**
- * Begins the scheduled upgrade when its time has come, looks beforehand whether it could, and gives it up once its time is over. Looks go on alongside
- * later passes. Returns when the next pass is wanted.
+ * Begins the scheduled upgrade when its time has come, checks beforehand whether it could begin, and gives it up once its time is over. Looks go on alongside
+ * later passes. Returns the time until the next pass that it needs, in ms.
  */
 export function beginScheduled(
   watch: ScheduleWatch,
@@ -43,7 +43,7 @@ export function beginScheduled(
   if (seen.upgrade.now().looking !== undefined) return undefined;
   const judged = judgeStart(scheduled, situation);
   const { trouble } = seen.upgrade.now();
-  // A time or a height that was due comes again: a clock that was set back, a head that was rolled back.
+  // A time or a height that was due may come again, after a clock was set back or a head was rolled back; a window that has closed is over.
   const isClosed = scheduled.start.kind === "window" && judged.kind === "wait" && watch.wasDue === true;
   const closed = isClosed ? "the window closed before it could begin" : undefined;
   const over = judged.kind === "over" ? judged.why : closed;
@@ -92,13 +92,13 @@ async function lookAt(
   if (isDue && isAnother) return giveUp(scheduled, another, seen, dependencies);
   const [trouble] = isAnother ? [another] : [problems.length === 0 ? undefined : problems.join("; ")];
   if (!isDue || trouble !== undefined) return seen.upgrade.note({ trouble });
-  // The look takes a while: its time may be over by now, as the next pass says.
+  // The look takes a while: the time may be over by now, as the next pass will say.
   if (judgeStart(scheduled, readSituation(dependencies)).kind !== "due") return;
   const begun = beginUpgrade(check, scheduled.digest, seen, dependencies);
   if (begun.result === "refused") seen.upgrade.note({ trouble: begun.plan.problems.join("; ") });
 }
 
-/** Why an upgrade does not go on that a person has agreed to as another one. */
+/** Reason why an upgrade does not go on that differs from the one that a person agreed to. */
 export const another =
   "the programs, node.conf, the data's place or the settings are others than those that were agreed to";
 

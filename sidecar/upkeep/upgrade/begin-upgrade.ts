@@ -4,7 +4,7 @@ import type { UpgradeCheck } from "./check-upgrade.ts";
 import type { ObservedUpgrade } from "./upgrade-observation.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
-/** What became of an upgrade that was requested; `refused` for the problems of its plan, `another` when it is not the one that was seen. */
+/** Answer to a requested upgrade: `refused` for the problems of its plan, `another` if it is not the one that was shown. */
 export type BegunUpgrade = Readonly<{
   result: "shown" | "begun" | "refused" | "another";
   plan: UpgradePlan;
@@ -14,10 +14,10 @@ export type BegunUpgrade = Readonly<{
 export type BeginUpgradeDependencies = WhyNotNowDependencies & Readonly<{ wake: () => void; events: EventLog }>;
 
 /**
- * Begins an upgrade that was looked at, if it is still the one that was shown. Whether it may begin is checked once more, with nothing awaited before it is
- * remembered: another request, a restart or a hold may have come during the look.
+ * Begins a checked upgrade, if it is still the one that was shown. Whether it may begin is checked once more, and nothing is awaited before it is
+ * recorded: another request, a restart or a hold may have come during the look.
  *
- * @param digest of the plan that a person agreed to; undefined where they only look.
+ * @param digest of the plan that a person agreed to; undefined if they only look.
  */
 export function beginUpgrade(
   { plan, record }: UpgradeCheck,
@@ -32,7 +32,7 @@ export function beginUpgrade(
   const problems = [...findObstacles(dependencies, { isRestore })];
   if (problems.length > 0) return { result: "refused", plan: { ...plan, steps: [], problems } };
   const { state, events } = dependencies;
-  // One write: a kill between them would begin what was scheduled twice.
+  // One write: a kill between two would begin the scheduled upgrade twice.
   state.atomically(() => {
     state.upgrade.set(record);
     if (!isRestore) return state.scheduledUpgrade.set(undefined);

@@ -25,7 +25,7 @@ export type CheckNodeDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** What it takes to say whether an upgrade may begin. */
+/** Dependencies of the check whether an upgrade may begin. */
 export type WhyNotNowDependencies = Pick<
   CheckNodeDependencies,
   "driver" | "state" | "authority" | "isRestarting" | "budget"
@@ -33,10 +33,10 @@ export type WhyNotNowDependencies = Pick<
   Readonly<{ settings: Readonly<{ restart: Pick<SidecarSettings["restart"], "driver"> }> }>;
 
 /**
- * Why the sidecar may not upgrade its node now, whatever the new version is.
+ * Finds why the sidecar may not upgrade its node now, whatever the new version is.
  *
- * @param isRestore of its data, which a person requests because restarts did not help: neither a hold nor the budget speaks against that.
- * @param isPreCopied whether it is under way already, and the node's data are copied.
+ * @param isRestore whether it is a restore, which a person requests because restarts did not help: neither a hold nor the budget forbids it.
+ * @param isPreCopied whether it is already under way, and the node's data are copied.
  */
 export function* findObstacles(
   { driver, state, authority, isRestarting, budget, settings }: WhyNotNowDependencies,
@@ -55,7 +55,7 @@ export function* findObstacles(
     yield "the restart budget of this hour is used up (restart.budgetPerHour)";
 }
 
-/** What is known of the running node, to prove either version by; undefined where it does not answer. */
+/** Reads the facts of the running node, to prove either version by; undefined if it does not answer. */
 export async function readNodeBefore({
   health,
   observer,
@@ -76,7 +76,7 @@ export async function readNodeBefore({
   return { height, autoPrune, tellsVersion, block, process };
 }
 
-/** What of the running node should be known before it is stopped. */
+/** Finds what a person should know of the running node before it is stopped. */
 export async function findNodeWarnings(
   before: NodeBefore | undefined,
   {

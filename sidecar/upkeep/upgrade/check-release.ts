@@ -5,17 +5,17 @@ import { createLocalNodeCli, createNodeCli } from "../drivers/node-cli.ts";
 import { findRealPath } from "./data/data-stores.ts";
 import { listRelease, ReleaseError } from "./program-files.ts";
 
-/** What a person requests. */
+/** Request for an upgrade: the absolute path of the new programs, and their version if they do not report one. */
 export type UpgradeRequest = Readonly<{ source: string; version?: string | undefined }>;
 
 type CheckReleaseDependencies = Readonly<{
   settings: Pick<SidecarSettings, "nodeCli">;
-  /** Where the node's programs are now. */
+  /** Directory of the node's present programs. */
   binDirectory: string;
   signal: AbortSignal;
 }>;
 
-/** Why a node can't go from one version to another. Pure. */
+/** Finds why a node can't go from one version to another. Pure. */
 export function findVersionProblems(from: NodeVersion | undefined, to: NodeVersion | undefined): readonly string[] {
   if (from === undefined) return ["the version that runs now is not known (VersionAgreed says what to set)"];
   if (to === undefined) return [];
@@ -26,7 +26,7 @@ export function findVersionProblems(from: NodeVersion | undefined, to: NodeVersi
   ];
 }
 
-/** Lists the new programs and finds their version; a text says why that can't be done. */
+/** Lists the new programs and finds their version; returns the problem in words if that can't be done. */
 export async function readRelease(
   { source, version: givenVersion }: UpgradeRequest,
   { settings, binDirectory, signal }: CheckReleaseDependencies,

@@ -13,13 +13,13 @@ import { readReportedVersion } from "./prove-version.ts";
 import { findNoRoom, findSnapshot } from "./data/snapshot-source.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
-/** What was found, as of an upgrade, and the snapshot of each store; none where none can be used. */
+/** Findings of the check, and the snapshot of each store; no sources if none can be used. */
 export type RestoreCheck = UpgradeCheck & Readonly<{ sources: readonly string[] }>;
 
 /**
- * Looks whether the node's data could be restored from a snapshot now, and what would be done. Changes nothing.
+ * Checks whether the node's data could be restored from a snapshot now, and plans the restore. Changes nothing.
  *
- * @param own of a restore that the sidecar begins by itself: why the data are taken for corrupt. It requests more: nobody looks on.
+ * @param own only of a restore that the sidecar begins by itself: the signs of corrupt data. It requires more, because nobody looks on.
  */
 export async function checkRestore(
   requested: string | undefined,
@@ -28,7 +28,7 @@ export async function checkRestore(
 ): Promise<RestoreCheck> {
   const { place, settings, observer, state, signal, health, holders } = dependencies;
   const mark = state.dataEvidence.get()?.mark;
-  // After a restart of the sidecar a node that is down has not reported its version; whether its programs are others is looked at apart.
+  // After a restart of the sidecar, a node that is down has not reported its version; changed programs are checked separately.
   const version = observer.version().version?.text ?? (own && mark?.version);
   const reading = await place.read();
   const found = reading.ok
@@ -61,7 +61,7 @@ export async function checkRestore(
     keepsData: settings.upgrade.keepSnapshot || own !== undefined,
   });
   if (problems.length > 0 || version === undefined || !found.ok) return { plan, record: undefined, sources };
-  // What a snapshot holds is not known beforehand: any block that is made over it is proof.
+  // The content of a snapshot is not known beforehand: any block that is made on top of it is proof.
   const before = {
     height: 0,
     autoPrune: false,

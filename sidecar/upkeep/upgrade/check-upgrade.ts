@@ -20,7 +20,7 @@ import { showsChanges } from "./data/changed-files.ts";
 import { explainNoRsync } from "./data/rsync.ts";
 import { mayClone, planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
 
-/** What was found, and the record with which it begins; no record where problems speak against it. */
+/** Findings of the check, and the record with which the upgrade begins; no record if there are problems. */
 export type UpgradeCheck = Readonly<{ plan: UpgradePlan; record: UpgradeRecord | undefined }>;
 
 export type CheckUpgradeDependencies = CheckNodeDependencies &
@@ -30,13 +30,13 @@ export type CheckUpgradeDependencies = CheckNodeDependencies &
     clock: Clock;
   }>;
 
-/** How long the data or a snapshot may take to be measured, while a person waits. */
+/** Time that measuring the data or a snapshot may take, while a person waits. */
 export const measureWithinMs = 60_000;
 
 /**
- * Looks whether the node could be upgraded now, and what would be done. Changes nothing.
+ * Checks whether the node could be upgraded now, and plans the upgrade. Changes nothing.
  *
- * @param isPreCopied whether it is under way already, and the node's data are copied: what is left is to stop the node.
+ * @param isPreCopied whether it is already under way, and the node's data are copied: the next step is to stop the node.
  */
 export async function checkUpgrade(
   request: UpgradeRequest,
@@ -81,13 +81,13 @@ export async function checkUpgrade(
   return { plan: shown, record };
 }
 
-/** What a check found, as the record has it. */
+/** Findings of a check that the record takes over. */
 type CheckedWork = Pick<
   UpgradeRecord,
   "from" | "to" | "source" | "restoredFrom" | "foundCorrupt" | "preCopy" | "files" | "directory" | "stores" | "before"
 >;
 
-/** The record with which an upgrade or a restore begins: before its first step. */
+/** Creates the record of an upgrade or a restore before its first step. */
 export function createRecord(
   work: CheckedWork,
   { place, settings, clock }: Pick<CheckUpgradeDependencies, "place" | "settings" | "clock">,
@@ -98,7 +98,7 @@ export function createRecord(
     binDirectory,
     configPath,
     method: settings.upgrade.snapshot,
-    // What is replaced without a person's word is never removed without one.
+    // Data that were replaced without a person's word are never removed without one.
     keepsCopy: settings.upgrade.keepSnapshot || work.foundCorrupt !== undefined,
     ...createFirstStage(clock.wallMs()),
     ...(work.preCopy === undefined ? {} : { stage: "pre-copying" }),
@@ -107,7 +107,7 @@ export function createRecord(
 
 const noAnswer = "the node does not answer: only if it runs well now can it be judged worse afterwards";
 
-/** What becomes of node.conf, and what speaks against it. Pure. */
+/** Plans the change of node.conf, and finds its problems and warnings. Pure. */
 function checkConfig(
   reading: ConfigReading,
   { from, to }: Readonly<Record<"from" | "to", NodeVersion | undefined>>,
@@ -130,7 +130,7 @@ function checkConfig(
   return { ...common, write, problems, warnings };
 }
 
-/** Finds the directories of a node's data, and names those next to them in which one piece of work is done. */
+/** Finds the directories of a node's data, and names the work directories next to them for one upgrade or restore. */
 export function findWorkStores(
   document: ConfigDocument,
   work: string,
@@ -143,7 +143,7 @@ export function findWorkStores(
   return findStores(document, { configPath, id, others }, { timeoutMs: measureWithinMs, signal });
 }
 
-/** What to know before data are copied while the node runs. */
+/** Finds what a person should know before data are copied while the node runs. */
 async function findDoubts(
   stores: readonly UpgradeStore[],
   { upgrade }: Pick<SidecarSettings, "upgrade">,

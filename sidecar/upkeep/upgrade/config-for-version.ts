@@ -27,12 +27,12 @@ export type ConfigStepDependencies = Readonly<{
   state: Pick<UpkeepState, "auditedConfig">;
 }>;
 
-/** Where the old node.conf is kept. */
+/** Locates the kept old node.conf. */
 function keptConfig({ directory }: UpgradeRecord): string {
   return join(directory, "node.conf");
 }
 
-/** Keeps node.conf as it is before anything is changed. */
+/** Keeps a copy of node.conf before anything is changed. */
 export async function keepConfig(
   record: UpgradeRecord,
   { limitBytes, fileDeadline }: ConfigStepDependencies,
@@ -45,7 +45,7 @@ export async function keepConfig(
   await replaceFile(kept, reading.bytes);
 }
 
-/** Gives node.conf the keys of the new version, as the upkeep would once it answers: so the version is proved with the file that it keeps. */
+/** Gives node.conf the keys of the new version, as the upkeep would once the node answers: so the version is proved with its final node.conf. */
 export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<StepOutcome> {
   const { limitBytes, fileDeadline, desired } = dependencies;
   const reading = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
@@ -63,7 +63,7 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
   return writeOver(record.configPath, reading, { content: Buffer.from(write.text), changes }, dependencies);
 }
 
-/** Puts the old node.conf back; nothing to do where none was kept, or it stands there. */
+/** Puts the old node.conf back; does nothing if none was kept, or it is in place. */
 export async function putConfigBack(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<StepOutcome> {
   const { limitBytes, fileDeadline } = dependencies;
   const kept = keptConfig(record);
@@ -77,7 +77,7 @@ export async function putConfigBack(record: UpgradeRecord, dependencies: ConfigS
   return writeOver(record.configPath, now, { content: before.bytes, changes }, dependencies);
 }
 
-/** Writes node.conf, if it still is what was read. */
+/** Writes node.conf, if it has not changed since it was read. */
 async function writeOver(
   path: string,
   now: ConfigReading,

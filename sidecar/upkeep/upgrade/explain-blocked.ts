@@ -6,7 +6,7 @@ import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { hasPower } from "./node-power.ts";
 import { explainNotKept } from "./run-upgrade.ts";
 
-/** Why an upgrade that is under way can't go on, and what to do. */
+/** Explains why an upgrade that is under way can't go on, and what to do; undefined if it can. */
 export function explainBlocked(
   { waitsForBudget }: Pick<UpgradeRecord, "waitsForBudget">,
   authority: Authority,

@@ -1,4 +1,4 @@
-/** What the record of every upgrade says before its first step. Pure. */
+/** Creates the part of the record that is the same for every upgrade before its first step. Pure. */
 export function createFirstStage(nowMs: number) {
   return {
     beganMs: nowMs,
@@ -10,7 +10,7 @@ export function createFirstStage(nowMs: number) {
   } as const;
 }
 
-/** Names a piece of work by its beginning, as a directory may be called. Pure. */
+/** Formats the beginning of an upgrade or restore as the name of a directory. Pure. */
 export function formatWorkId(nowMs: number): string {
   return new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-");
 }

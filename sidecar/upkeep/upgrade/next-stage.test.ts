@@ -12,7 +12,7 @@ import { decideAfterInterruption, decideAfterStep, backAttempts, interruptionsMa
 const at = (stage: UpgradeStage, more: Partial<UpgradeRecord> = {}): UpgradeRecord => ({ ...begun, stage, ...more });
 const fails = { ok: false, why: "it broke" } as const;
 
-/** Every stage from a record to its end, where each step comes out as given. */
+/** Runs a record to its end with steps of the given outcome; returns every stage. */
 function stagesFrom(record: UpgradeRecord, comesOut: (stage: UpgradeStage, step: number) => boolean) {
   const stages: UpgradeStage[] = [];
   let now = record;

@@ -10,26 +10,26 @@ import {
   type UpgradeStage,
 } from "../state/upgrade-record.ts";
 
-/** What came of a step. */
+/** Outcome of a step. */
 export type StepOutcome = Readonly<
-  | { ok: true; note?: string; /** How the node is now, to prove either version by. */ before?: NodeBefore }
+  | { ok: true; note?: string; /** Facts of the node now, to prove either version by. */ before?: NodeBefore }
   | { ok: false; why: string }
 >;
 
-/** How often the way back is tried before it is left to a person: a node may be killed while it is proved. */
+/** Most tries of the way back before it is left to a person: a node may be killed while it is proved. */
 export const backAttempts = 3;
 
-/** How often a sidecar may end in one step towards the new version before the upgrade goes back. */
+/** Most times that a sidecar may end in one step towards the new version before the upgrade goes back. */
 export const interruptionsMax = 5;
 
-/** Says what comes after a step. Pure; every record leads to an end within a bounded number of calls. */
+/** Decides what follows a step. Pure; every record leads to an end within a bounded number of calls. */
 export function decideAfterStep(record: UpgradeRecord, outcome: StepOutcome, nowMs: number): UpgradeRecord {
   const { stage } = record;
   if (isEarly(stage)) return afterEarly(record, stage, outcome, nowMs);
   return isBackward(stage) ? afterBackward(record, stage, outcome, nowMs) : afterForward(record, stage, outcome, nowMs);
 }
 
-/** Says how a step goes on that an earlier sidecar began. Pure. */
+/** Decides how a step that an earlier sidecar began goes on. Pure. */
 export function decideAfterInterruption(record: UpgradeRecord, nowMs: number): UpgradeRecord {
   const { stage } = record;
   const interruptions = record.interruptions + 1;
@@ -40,12 +40,12 @@ export function decideAfterInterruption(record: UpgradeRecord, nowMs: number): U
   return goBack(record, why, nowMs);
 }
 
-/** Says how an upgrade goes on that a person withdraws while the node's data are copied. Pure. */
+/** Decides how an upgrade goes on that a person withdraws while the node's data are copied. Pure. */
 export function decideAfterWithdrawal(record: UpgradeRecord, why: string, nowMs: number): UpgradeRecord {
   return { ...goBack(record, why, nowMs), isWithdrawn: true };
 }
 
-/** The work of a stage in words, as in "it was copying the data". */
+/** Work of each stage in words, as in "it was copying the data". */
 export const stageWords: Readonly<Record<UpgradeStage, string>> = {
   "pre-copying": "copying the data while the node runs",
   "giving-up": "removing what was copied",
@@ -73,14 +73,14 @@ export function isStart(stage: UpgradeStage): boolean {
 }
 
 function afterEarly(record: UpgradeRecord, stage: EarlyStage, outcome: StepOutcome, nowMs: number): UpgradeRecord {
-  // The node runs as it did: what could not be removed is reported.
+  // The node runs as it did: leftovers are reported.
   if (stage === "giving-up") return { ...record, end: "given-up", note: outcome.ok ? outcome.note : outcome.why };
   if (!outcome.ok) return goBack(record, outcome.why, nowMs);
   return enter({ ...record, before: outcome.before ?? record.before }, "stopping", nowMs);
 }
 
 function afterForward(record: UpgradeRecord, stage: ForwardStage, outcome: StepOutcome, nowMs: number): UpgradeRecord {
-  // The new version is proved by then: what could not be removed is reported, and undoes nothing.
+  // The new version is proved by then: leftovers are reported, and undo nothing.
   if (stage === "cleaning") return { ...record, end: "committed", note: outcome.ok ? outcome.note : outcome.why };
   if (!outcome.ok) return goBack(record, outcome.why, nowMs);
   const next = forwardStages[forwardStages.indexOf(stage) + 1] ?? "cleaning";
@@ -103,8 +103,8 @@ function afterBackward(
 }
 
 /**
- * A node that could not be stopped has lost nothing: to stop it again would fail again, and strand a node that serves. One that was not to be stopped yet
- * is left alone.
+ * Turns an upgrade back. A node that could not be stopped has lost nothing: stopping it would fail again, and strand a node that serves. One that was not
+ * to be stopped yet is left alone.
  */
 function goBack(record: UpgradeRecord, failure: string, nowMs: number): UpgradeRecord {
   const stopped = record.stage === "stopping" ? "back-proving" : "back-stopping";

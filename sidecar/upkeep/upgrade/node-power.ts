@@ -8,7 +8,7 @@ import type { ProcessMark } from "../state/upgrade-record.ts";
 import { findListeners, readStartTicks } from "../drivers/host-processes.ts";
 import type { StepOutcome } from "./next-stage.ts";
 
-/** A driver that stops and starts the node in two steps: between them its files are nobody's. */
+/** A driver that stops and starts the node in two steps: between them nothing uses its files. */
 export type PowerDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
 
 export type NodePowerDependencies = Readonly<{
@@ -21,7 +21,7 @@ export type NodePowerDependencies = Readonly<{
 
 const lookAgainMs = 100;
 
-/** Looks that have to find the port closed, one after the other: a supervisor may be about to start the node again. */
+/** Looks in a row that have to find the port closed: a supervisor may be about to start the node again. */
 const closedLooks = 3;
 
 /** Whether a driver can stop the node without starting it. */
@@ -30,11 +30,11 @@ export function hasPower(driver: NodeDriver | undefined): driver is PowerDriver 
 }
 
 /**
- * Stops the node, and sees that its port is closed and that the processes which held it have ended: a node closes its port first and writes its data
- * then. What the command says is no proof either way: that of a node which does not run fails with some nodes, and one that fails may end with status 0.
- * Only where no process is seen, a command that fails is believed.
+ * Stops the node, and checks that its port is closed and that the processes that held it have ended: a node closes its port first and writes its data
+ * then. The command's result is no proof either way: for a node that does not run it fails with some nodes, and a failing one may end with status 0.
+ * A failed command is believed only if no process is seen.
  *
- * @param before the process that answered before the upgrade, which an earlier sidecar may have told to stop.
+ * @param before process that answered before the upgrade, which an earlier sidecar may have told to stop.
  */
 export async function stopNode(
   { withinMs, before }: Readonly<{ withinMs: number; before: ProcessMark | undefined }>,
@@ -80,7 +80,7 @@ async function firstThatRuns(marks: readonly ProcessMark[], { runs }: PortHolder
   return undefined;
 }
 
-/** Whether the node's port is closed, at several looks in a row. */
+/** Whether the node's port is closed at several looks in a row. */
 export async function isStopped({ look, signal }: Pick<NodePowerDependencies, "look" | "signal">): Promise<boolean> {
   for (let looks = 0; looks < closedLooks; looks += 1) {
     const { failure } = await look(signal);
@@ -91,7 +91,7 @@ export async function isStopped({ look, signal }: Pick<NodePowerDependencies, "l
 }
 
 /**
- * Starts the node unless it answers. `mayRun`: an earlier sidecar may have started it, so that a start that fails because of that does not count.
+ * Starts the node unless it answers. `mayRun`: an earlier sidecar may have started it, so a failed start does not count.
  *
  * @throws {DriverError} when it could not be started.
  */
@@ -110,13 +110,13 @@ export async function startNode(
   }
 }
 
-/** The processes that hold the node's port, as far as the sidecar sees them. */
+/** Processes that hold the node's port, as far as the sidecar sees them. */
 export type PortHolders = Readonly<{
   now: () => Promise<readonly ProcessMark[]>;
   runs: (mark: ProcessMark) => Promise<boolean>;
 }>;
 
-/** Looks for them by the node's URL among the processes of its bin directory. */
+/** Creates the look for them, by the port of the node's URL, among the processes of its bin directory. */
 export function createPortHolders(httpUrl: string, binDirectory: () => string): PortHolders {
   const port = readUrlPort(new URL(httpUrl));
   return {

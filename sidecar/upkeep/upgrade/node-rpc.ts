@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 
-/** What an upgrade queries from the node besides its health; undefined where it gives no answer of use. */
+/** Queries of an upgrade to the node, besides its health; undefined if it gives no usable answer. */
 export type NodeRpc = Readonly<{
   blockHash: (number: number, signal: AbortSignal) => Promise<string | undefined>;
   peers: (signal: AbortSignal) => Promise<number | undefined>;
 }>;
 
-/** A block that was requested by its number; `unknown`: there was no answer of use. */
+/** A block that was requested by its number; `unknown`: there was no usable answer. */
 export type BlockLook = Readonly<{ kind: "found"; hash: string } | { kind: "gone" | "unknown" }>;
 
-/** What a look at the data of a node reads; undefined where it gives no answer of use. */
+/** Queries of a look at the node's data; undefined if it gives no usable answer. */
 export type DataRpc = Pick<NodeRpc, "peers"> &
   Readonly<{
     findBlock: (number: number, signal: AbortSignal) => Promise<BlockLook>;
@@ -25,7 +25,7 @@ const quantity = z.string().regex(/^0x[0-9a-f]+$/i);
 
 const syncing = z.union([z.literal(false), z.record(z.string(), z.unknown())]);
 
-/** Creates the questions for a node. */
+/** Creates the queries to a node. */
 export function createNodeRpc(url: string): NodeRpc & DataRpc {
   const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax });
   const query = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[], signal: AbortSignal) => {

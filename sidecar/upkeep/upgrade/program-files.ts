@@ -6,7 +6,7 @@ import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import type { ReleaseFile } from "../state/upgrade-record.ts";
 import { isThere } from "./data/data-copy.ts";
 
-/** Files that a release may have, and their bytes together. */
+/** Most files of a release, and most bytes of them together. */
 const filesMax = 1_000;
 const bytesMax = 8 * 1024 ** 3;
 
@@ -20,7 +20,7 @@ export class ReleaseError extends Error {
 }
 
 /**
- * Lists the programs of a release with their hashes, sorted by name. A node.conf in it is an example and stays there.
+ * Lists the programs of a release with their hashes, sorted by name. A node.conf in it is an example and is left out.
  *
  * @throws {ReleaseError} when it is no directory of regular files, or too large.
  */
@@ -55,7 +55,7 @@ export async function listRelease(source: string): Promise<readonly ReleaseFile[
   return files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Keeps the programs that will be replaced. `kept` has its name only once all of them are on the disk. */
+/** Keeps the programs that will be replaced. `kept` gets its name only once all of them are on disk. */
 export async function keepPrograms(files: readonly ReleaseFile[], binDirectory: string, kept: string): Promise<void> {
   if (await isThere(kept)) return;
   const part = `${kept}.part`;
@@ -72,7 +72,7 @@ export async function keepPrograms(files: readonly ReleaseFile[], binDirectory: 
 /**
  * Puts a release's programs into the bin directory, each by one rename.
  *
- * @throws {ReleaseError} when a program is another one than was agreed to; it is not put in place then.
+ * @throws {ReleaseError} when a program is not the one that was agreed to; it is not put in place then.
  */
 export async function installPrograms(
   files: readonly ReleaseFile[],
@@ -82,7 +82,7 @@ export async function installPrograms(
   for (const { name, sha256 } of files) await putFile(join(source, name), join(binDirectory, name), sha256);
 }
 
-/** Puts the kept programs back, and removes those that were not there before. Nothing to do where none were kept: then none were replaced. */
+/** Puts the kept programs back, and removes those that were not there before. Does nothing if none were kept, as then none were replaced. */
 export async function putProgramsBack(
   files: readonly ReleaseFile[],
   binDirectory: string,
@@ -97,7 +97,7 @@ export async function putProgramsBack(
   }
 }
 
-/** Copies a file into the place of another, whose owner it gets, by one rename; with a hash, only if it has that one. */
+/** Puts a copy of a file in place of another, whose owner it gets, by one rename; if a hash is given, only if the copy has it. */
 async function putFile(from: string, to: string, sha256?: string): Promise<void> {
   const temporary = `${to}${temporarySuffix}`;
   const { mode, uid, gid } = await stat(from);

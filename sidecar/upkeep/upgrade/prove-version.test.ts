@@ -18,10 +18,10 @@ const options: ProofOptions = {
   isResumed: false,
 };
 
-/** What a node that was started reports. */
+/** Reports of a node that was started. */
 type Reported = Readonly<{
   firstHeight?: number;
-  /** How blocks came before: the node makes one more, and then none. */
+  /** Rhythm of the blocks before: the node makes one more, and then none. */
   chain?: Pick<NodeHealth, "rhythm" | "restingAt">;
   version?: string | undefined;
   blockHash?: string | undefined;

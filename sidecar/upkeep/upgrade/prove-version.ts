@@ -16,7 +16,7 @@ import type { StepOutcome } from "./next-stage.ts";
 import { startNode, type NodePowerDependencies } from "./node-power.ts";
 import type { NodeRpc } from "./node-rpc.ts";
 
-/** What a version is proved by. */
+/** Version to prove, and the facts and deadlines of the proof. */
 export type ProofOptions = Readonly<{
   version: string;
   before: NodeBefore;
@@ -35,8 +35,8 @@ export type ProofDependencies = NodePowerDependencies &
 const lookAgainMs = 250;
 
 /**
- * Starts the node and proves that it runs as a version with the old data: it answers, its height advances, metrics arrive (where they are
- * checked); it reports that version; its height is above the old one; an old block has its old hash; auto-pruning is still on.
+ * Starts the node and proves that it runs as a version with the old data: it answers, its height advances, metrics arrive (if they are
+ * checked); it reports that version; an old block has its old hash; its height is above the old one; auto-pruning is still on.
  */
 export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<StepOutcome> {
   const { driver, signal } = dependencies;
@@ -76,7 +76,7 @@ async function isVersion(
   return printed.release === wanted?.release ? undefined : `it runs as ${printed.text}, not as ${version}`;
 }
 
-/** The version that a running node reports itself. */
+/** Reads the version that a running node reports itself. */
 export function readReportedVersion(
   { failure, binaryVersion: binary, clientVersion: client }: NodeHealth,
   clientName: string | undefined,

@@ -9,10 +9,10 @@ import { describeScheduled, formatUpgradeSubject, formatUpgrade, type ObservedUp
 import { decideAfterWithdrawal } from "./next-stage.ts";
 import { checkRestore } from "./check-restore.ts";
 
-/** An upgrade that a person requests; without the digest of a plan they only look. */
+/** Upgrade that a person requests; without the digest of a plan they only look. */
 export type RequestedUpgrade = UpgradeRequest & Readonly<{ digest?: string | undefined; at?: RequestedStart }>;
 
-/** What became of it; `scheduled`: it is accepted and begins by itself. `starts`: when, where that is not at once. */
+/** Answer to the request; `scheduled`: it is accepted and begins by itself. `starts`: when, unless at once. */
 export type AnsweredUpgrade = Omit<BegunUpgrade, "result"> &
   Readonly<{ result: BegunUpgrade["result"] | "scheduled"; starts?: string }>;
 
@@ -22,7 +22,7 @@ export type RequestUpgradeDependencies = CheckUpgradeDependencies &
   BeginUpgradeDependencies &
   Readonly<{ command: CommandWords }>;
 
-/** Shows an upgrade, begins it, or accepts it for later. An accepted one is on the disk when this returns. */
+/** Shows an upgrade, begins it, or accepts it for later. An accepted one is on disk when this returns. */
 export async function requestUpgrade(
   { digest, at, ...request }: RequestedUpgrade,
   seen: SeenUpgrade,
@@ -56,7 +56,7 @@ export async function requestUpgrade(
   return { result: "scheduled", plan, starts };
 }
 
-/** Withdraws the upgrade that begins by itself, or forgets that it did not; what it was, or undefined where there is none. */
+/** Withdraws the scheduled upgrade, or forgets that it did not begin. Returns its description; undefined if there is none. */
 export function cancelUpgrade(
   seen: SeenUpgrade,
   dependencies: Pick<RequestUpgradeDependencies, "state" | "events" | "command" | "clock" | "wake">,
@@ -76,7 +76,7 @@ export function cancelUpgrade(
   return { words };
 }
 
-/** Ends an upgrade for which the node was not stopped yet, or takes note that it was given up. */
+/** Withdraws an upgrade for which the node was not stopped yet, or takes note that it was given up. */
 function withdrawEarly(
   { upgrade }: SeenUpgrade,
   { state, events, clock, wake }: Pick<RequestUpgradeDependencies, "state" | "events" | "clock" | "wake">,
@@ -99,7 +99,7 @@ function withdrawEarly(
   return { words: formatUpgrade(record) };
 }
 
-/** What the start of an upgrade is judged by now. */
+/** Reads the situation that the start of an upgrade is judged by. */
 export function readSituation({
   settings,
   clock,
@@ -124,7 +124,7 @@ function* findScheduled({ state, command }: Pick<RequestUpgradeDependencies, "st
   yield `an upgrade to ${scheduled.to} is accepted already and begins by itself; withdraw it first: ${command("upgrade --cancel")}`;
 }
 
-/** A restore of the node's data that a person requests; without the digest of a plan they only look. */
+/** Restore of the node's data that a person requests; without the digest of a plan they only look. */
 export type RequestedRestore = Readonly<{ snapshot?: string | undefined; digest?: string | undefined }>;
 
 /** Shows a restore of the node's data, or begins it if it is still the one that was shown. */

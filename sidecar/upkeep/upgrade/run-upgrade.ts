@@ -7,7 +7,7 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import { decideAfterInterruption, decideAfterStep, isStart, type StepOutcome } from "./next-stage.ts";
 
 /**
- * Does what belongs to a stage. Each may be done again after it was done, or half done: an earlier sidecar may have been killed in it.
+ * Steps of an upgrade, one for each stage. Each may be repeated after it was done or half done: an earlier sidecar may have been killed in it.
  * `isResumed`: one was.
  */
 export type UpgradeSteps = Readonly<
@@ -17,16 +17,16 @@ export type UpgradeSteps = Readonly<
 export type RunUpgradeDependencies = Readonly<{
   steps: UpgradeSteps;
   remember: (record: UpgradeRecord) => void;
-  /** Waits until what was remembered last is on the disk; false when it can't be written. */
+  /** Waits until the last record is on disk; false if it can't be written. */
   isKept: () => Promise<boolean>;
   clock: Pick<Clock, "wallMs">;
   signal: AbortSignal;
 }>;
 
 /**
- * Carries an upgrade on from where it stands to its end; returns how it stands then. Each step is on the disk before it begins: where that can't be, it
- * returns before the step. A stop of the sidecar ends it between two steps, or in one that is done again later. What a step throws is a fault of its
- * own, and counts as failed.
+ * Runs an upgrade from its present stage to its end; returns the last record. Each step is on disk before it begins: if that can't be, it
+ * returns before the step. A stop of the sidecar ends it between two steps, or in one that is repeated later. A step that throws
+ * has failed.
  */
 export async function runUpgrade(
   begun: UpgradeRecord,
@@ -35,7 +35,7 @@ export async function runUpgrade(
     ends = () => false,
   }: Readonly<{
     isResumed: boolean;
-    /** Whether it is left to another call from a stage on. */ ends?: (stage: UpgradeStage) => boolean;
+    /** Whether another call runs it from a stage on. */ ends?: (stage: UpgradeStage) => boolean;
   }>,
   { steps, remember, isKept, clock, signal }: RunUpgradeDependencies,
 ): Promise<UpgradeRecord> {
@@ -45,7 +45,7 @@ export async function runUpgrade(
   while (record.end === undefined && !signal.aborted && !ends(record.stage)) {
     if (!(await isKept())) return record;
     const outcome = await attempt(steps, record, isAgain);
-    // What a stop cut off is neither done nor failed.
+    // A step that a stop cut off is neither done nor failed.
     if (signal.aborted) return record;
     record = decideAfterStep(record, outcome, clock.wallMs());
     isAgain = false;
@@ -63,8 +63,8 @@ async function attempt(steps: UpgradeSteps, record: UpgradeRecord, isResumed: bo
 }
 
 /**
- * Remembers how far an upgrade is, and charges the restart budget where its next step starts the node, in one write: after a kill the step is resumed, and not
- * charged again.
+ * Saves the progress of an upgrade, and charges the restart budget if its next step starts the node, in one write: after a kill the step is resumed, and
+ * not charged again.
  */
 export function keepRecord(
   record: UpgradeRecord,
@@ -83,19 +83,19 @@ export function keepRecord(
 
 export type KeptRecordDependencies = Readonly<{
   store: Pick<StateStore, "isWritable" | "failure">;
-  /** Called with why the next step does not begin, and when it does again. */
+  /** Called with the reason why the next step does not begin, and with undefined once it can. */
   blocked: (why: string | undefined) => void;
   clock: Pick<Clock, "monotonicMs">;
   signal: AbortSignal;
 }>;
 
-/** How long, and how often, a write is tried again before the upgrade stands still until the state can be kept. */
+/** Time for which, and interval at which, a write is retried before the upgrade pauses until the state can be kept. */
 const keptWithinMs = 30_000;
 const tryAgainMs = 500;
 
 /**
- * Waits until what was remembered of an upgrade is on the disk; false when that does not come about in time. A step that nobody remembers
- * would be taken for another one after a kill: what was proved would be rolled back, or the old data put back over themselves.
+ * Waits until the record of an upgrade is on disk; false if that does not happen in time. A step that is not recorded
+ * would be taken for another one after a kill: a proved version would be rolled back, or the old data put back over themselves.
  */
 export async function isRecordKept({ store, blocked, clock, signal }: KeptRecordDependencies): Promise<boolean> {
   const look = () => {
@@ -106,7 +106,7 @@ export async function isRecordKept({ store, blocked, clock, signal }: KeptRecord
   return await waitUntil(look, Boolean, { everyMs: tryAgainMs, withinMs: keptWithinMs, signal }, clock);
 }
 
-/** Why an upgrade can't go on while its state can't be kept; undefined where it can. */
+/** Explains why an upgrade can't go on while its state can't be kept; undefined if it can be. */
 export function explainNotKept({ failure }: Pick<StateStore, "failure">): string | undefined {
   const failed = failure();
   return failed && `It can't go on, because how far it is can't be kept: ${failed.message} It goes on by itself then.`;

@@ -13,31 +13,31 @@ import {
 } from "../state/upgrade-record.ts";
 import { isBackward, stageWords } from "./next-stage.ts";
 
-/** What is known of the node's upgrade. */
+/** State of the node's upgrade, as last seen. */
 export type UpgradeObservation = Readonly<{
-  /** The one that is under way, or the last one. */
+  /** Upgrade that is under way, or the last one. */
   record: UpgradeRecord | undefined;
-  /** When the one began that was agreed to in this process: its first step was not begun by an earlier sidecar. */
+  /** Beginning of the upgrade that was agreed to in this process: no earlier sidecar began its first step. */
   agreedMs: number | undefined;
-  /** Why it can't go on. */
+  /** Reason why it can't go on. */
   blocked: string | undefined;
-  /** The one that begins by itself, or did not. */
+  /** Upgrade that begins by itself, or did not begin when its time came. */
   scheduled: ScheduledUpgrade | undefined;
-  /** Whether one was scheduled since the sidecar began. */
+  /** Whether one has been scheduled since the sidecar began. */
   wasScheduled: boolean;
-  /** When it begins, in words. */
+  /** Time or height at which it begins, in words. */
   starts: string | undefined;
-  /** Why it could not begin when that was looked at last. */
+  /** Reason why it could not begin at the last look. */
   trouble: string | undefined;
-  /** A look at the scheduled one that is under way. */
+  /** Look at the scheduled one, while it is under way. */
   looking: Promise<void> | undefined;
-  /** The steps before the node is stopped, as they are made; `end` has them end at once. */
+  /** Steps before the node is stopped, while they run; `end` ends them at once. */
   preCopying: Readonly<{ done: Promise<void>; end: () => void }> | undefined;
 }>;
 
 export type ObservedUpgrade = Observation<UpgradeObservation>;
 
-/** What is remembered of an upgrade is known from the start. */
+/** Creates the observation of upgrades; the remembered ones are known from the start. */
 export function observeUpgrade(
   record: UpgradeRecord | undefined,
   scheduled: ScheduledUpgrade | undefined,
@@ -54,12 +54,12 @@ export function observeUpgrade(
   return createObservation<UpgradeObservation>({ ...nothing, record, scheduled, wasScheduled: false }, onChange);
 }
 
-/** What goes on for an upgrade while the node runs as ever, and ends with the sidecar. */
+/** Lists the work for an upgrade that goes on while the node runs as usual, and ends with the sidecar. */
 export function listUpgradeWork({ looking, preCopying }: UpgradeObservation): readonly (Promise<void> | undefined)[] {
   return [looking, preCopying?.done];
 }
 
-/** Says how the scheduled or the last upgrade stands; nothing where there was none. Pure. */
+/** Derives the condition of the scheduled or the last upgrade; none if there was no upgrade. Pure. */
 export function deriveUpgradeConditions(seen: UpgradeObservation, command: CommandWords): readonly ConditionReport[] {
   const { record, blocked, scheduled, wasScheduled } = seen;
   const type = "UpgradeProved";
@@ -80,7 +80,7 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
     return [deriveEarly(record, seen.trouble, command)];
   }
   if (record.end === undefined) {
-    // The node may stand still: somebody has to look.
+    // The node may be down: somebody has to look.
     if (blocked !== undefined) return [{ type, status: "False", reason: "Blocked", message }];
     return [{ type, status: "Unknown", reason: "Upgrading", message }];
   }
@@ -90,7 +90,7 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
   return [{ type, status: "False", reason, message }];
 }
 
-/** An upgrade for which the node was not stopped: it is as one that is accepted and begins by itself, or did not. Pure. */
+/** Derives the condition of an upgrade for which the node was not stopped, which is the same as that of a scheduled one. Pure. */
 function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command: CommandWords): ConditionReport {
   const type = "UpgradeProved";
   const words = formatUpgrade(record);
@@ -110,7 +110,7 @@ function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command
   return { type, status: "Unknown", reason: "Scheduled", message: `${words}${waits}${withdraw}` };
 }
 
-/** How an upgrade stands that begins by itself, for a person. Pure. */
+/** Describes the state of a scheduled upgrade, for a person. Pure. */
 export function describeScheduled(
   {
     scheduled,
@@ -130,14 +130,14 @@ export function describeScheduled(
   return `${what} begins by itself ${starts ?? "later"}; it was ${when}.${doubt} Withdraw it: ${cancel}`;
 }
 
-/** What an upgrade, or a restore, is called at the beginning of a sentence. Pure. */
+/** Formats an upgrade or a restore as the subject of a sentence. Pure. */
 export function formatUpgradeSubject({ from, to, restoredFrom }: UpgradeRecord): string {
   return restoredFrom === undefined
     ? `The upgrade from ${from} to ${to}`
     : `The restore of the node's data from ${restoredFrom.join(" and ")}`;
 }
 
-/** How an upgrade stands, for a person. Pure. */
+/** Formats the state of an upgrade, for a person. Pure. */
 export function formatUpgrade(record: UpgradeRecord): string {
   if (record.restoredFrom !== undefined) return restoreWords(record);
   const { from, to, stage, failure, end, note, stores, directory } = record;
@@ -199,14 +199,14 @@ function restoreWords(record: UpgradeRecord): string {
   return `${what} ${way}: ${restoreStageWords[stage] ?? stageWords[stage]} since ${since}.${why}`;
 }
 
-/** How to go back to data that were replaced without a person's word; of one that a person requested they know. */
+/** Describes how to go back to data that the sidecar replaced by itself; empty for a restore that a person requested. */
 function goBackWords({ foundCorrupt, stores }: UpgradeRecord): string {
   if (foundCorrupt === undefined) return "";
   const asides = stores.map(({ path, aside }) => `put ${aside} in the place of ${path}`).join(", ");
   return ` To go back to them: stop the node, ${asides}, and start it.`;
 }
 
-/** What stages are called that do something else in a restore than in an upgrade. */
+/** Work of the stages that do something else in a restore than in an upgrade, in words. */
 const restoreStageWords: Partial<Readonly<Record<UpgradeRecord["stage"], string>>> = {
   copying: "copying the snapshot",
   installing: "putting the copy of the snapshot in the place of the data",

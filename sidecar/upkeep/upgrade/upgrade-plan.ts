@@ -11,15 +11,15 @@ export type UpgradePlan = Readonly<{
   from?: string;
   to?: string;
   steps: readonly string[];
-  /** Why it can't be done now. */
+  /** Reasons why it can't be done now. */
   problems: readonly string[];
-  /** What does not keep from it, and should be known. */
+  /** Facts that do not prevent it, but should be known. */
   warnings: readonly string[];
-  /** Distinguishes this upgrade from another, so that what is carried out is what was read. */
+  /** Distinguishes this plan from another, so that the one that was read is the one that is carried out. */
   digest: string;
 }>;
 
-/** What was found. */
+/** Findings that the plan is worded from. */
 export type UpgradeFindings = Readonly<{
   source: string;
   from: NodeVersion | undefined;
@@ -33,7 +33,7 @@ export type UpgradeFindings = Readonly<{
   settings: Pick<SidecarSettings, "upgrade" | "restart">;
 }>;
 
-/** Words an upgrade. Pure. */
+/** Plans an upgrade in words. Pure. */
 export function planUpgrade(found: UpgradeFindings): UpgradePlan {
   const { from, to, files, source, stores, write, problems, warnings, settings } = found;
   const { answersWithinMs, healthyWithinMs, metricsWithinMs } = settings.restart;
@@ -89,7 +89,7 @@ function copyWords({ costs, settings }: UpgradeFindings): string {
   return `${size} are copied in full, for at most ${limit}`;
 }
 
-/** Whether a way to copy clones files where the file system can. Pure. */
+/** Whether a method of copying clones files if the file system can. Pure. */
 export function mayClone(method: SnapshotMethod): boolean {
   return method === "auto" || method === "reflink";
 }

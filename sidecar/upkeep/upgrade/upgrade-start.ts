@@ -7,7 +7,7 @@ type StartSettings = Readonly<{
   upgrade: Pick<SidecarSettings["upgrade"], "window" | "lateMs" | "lateBlocks">;
 }>;
 
-/** What the start of an upgrade is judged by: the wall clock, and the head as it was last reported. */
+/** Facts that the start of an upgrade is judged by: the wall clock, and the last reported head. */
 export type StartSituation = StartSettings & Readonly<{ nowMs: number; height: number | undefined }>;
 
 /** Whether an upgrade may begin now; `over`: its time came and went. */
@@ -15,13 +15,13 @@ export type StartJudgement = Readonly<
   { kind: "wait"; wakeInMs?: number } | { kind: "due" } | { kind: "over"; why: string }
 >;
 
-/** What a person requests: now, now unless the window is closed, a time, or a height; undefined: when the settings say. */
+/** Start that a person requests: now, now unless the window is closed, a time, or a height; undefined leaves it to the settings. */
 export type RequestedStart = "now" | "now-if-open" | Exclude<UpgradeStart, { kind: "window" }> | undefined;
 
-/** How far ahead an upgrade may be requested. */
+/** Longest time ahead for which an upgrade may be requested. */
 const aheadMaxMs = 366 * 86_400_000;
 
-/** When an upgrade begins that is requested; undefined: at once. What speaks against it comes with it. Pure. */
+/** Resolves the start of a requested upgrade, with the problems and warnings; a start that is undefined means at once. Pure. */
 export function resolveStart(
   requested: RequestedStart,
   situation: StartSituation,
@@ -83,7 +83,7 @@ export function judgeStart({ start }: Pick<ScheduledUpgrade, "start">, situation
   }
 }
 
-/** When an upgrade begins, as in "at block 5". Pure. */
+/** Describes the start of an upgrade, as in "at block 5". Pure. */
 export function describeStart(start: UpgradeStart, situation: StartSituation): string {
   switch (start.kind) {
     case "time":

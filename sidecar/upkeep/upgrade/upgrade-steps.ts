@@ -23,15 +23,15 @@ export type UpgradeStepsDependencies = ProofDependencies &
     settings: Pick<SidecarSettings, "restart" | "node"> &
       Readonly<{ upgrade: Pick<SidecarSettings["upgrade"], "copyTimeoutMs" | "preCopyTimeoutMs"> }>;
     boot: () => BootTime;
-    /** Waits until the node may be stopped, as it is agreed to. */
+    /** Waits until the node may be stopped, as was agreed. */
     waitForStop: (record: UpgradeRecord) => Promise<StepOutcome>;
-    /** Called when node.conf may be another now, before the node is proved with it. */
+    /** Called when node.conf may have changed, before the node is proved with it. */
     readConfig: () => Promise<void>;
   }>;
 
 const done: StepOutcome = { ok: true };
 
-/** Makes the steps of an upgrade of a node whose programs and data lie on this machine. */
+/** Creates the steps of an upgrade of a node whose programs and data are on this machine. */
 export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSteps {
   const { settings, signal, readConfig } = dependencies;
   const stop = ({ before }: UpgradeRecord) =>
@@ -45,7 +45,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
     await readConfig();
     return prove(version, record, isResumed);
   };
-  /** A supervisor, or a reboot while the sidecar was away, may have started the node since its stop: then nothing of it is touched. */
+  /** Guards a step: a supervisor, or a reboot while the sidecar was away, may have started the node since its stop, and then nothing of it is touched. */
   const stopped =
     (step: (record: UpgradeRecord) => Promise<StepOutcome>) =>
     async (record: UpgradeRecord): Promise<StepOutcome> =>
@@ -115,7 +115,7 @@ function copyData(
   return copyStores(stores, { method, ...options }, dependencies);
 }
 
-/** A node that could not be stopped was copied while it ran: its copies were never whole. */
+/** Removes the unfinished copies of a node that was copied while it ran and could not be stopped. */
 async function removeUnused({ preCopy, newRan, stores }: UpgradeRecord): Promise<void> {
   if (preCopy === undefined || newRan) return;
   for (const store of stores) await removeCopy(store);
@@ -124,12 +124,12 @@ async function removeUnused({ preCopy, newRan, stores }: UpgradeRecord): Promise
 const startedMeanwhile =
   "the node was started by somebody else while it had to stand still; stop what starts it (a supervisor?) for the time of the upgrade";
 
-/** Where the old programs are kept. */
+/** Locates the kept old programs. */
 function keptPrograms({ directory }: UpgradeRecord): string {
   return join(directory, "programs");
 }
 
-/** Ends what an earlier sidecar left at work there, and removes all of it. */
+/** Ends the processes that an earlier sidecar left copying there, and removes the work directories. */
 async function removeWork(record: UpgradeRecord, signal: AbortSignal): Promise<StepOutcome> {
   const directories = listUpgradeDirectories(record);
   try {

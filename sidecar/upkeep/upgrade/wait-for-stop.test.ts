@@ -14,7 +14,7 @@ const plan = { steps: [], problems: [], warnings: [], digest: "d1" };
 const right: UpgradeCheck = { plan, record: { ...begunUpgrade, before } };
 const restarting: UpgradeCheck = { plan: { ...plan, problems: ["the node is being restarted"] }, record: undefined };
 
-/** What comes of the wait where each look finds the next of these, and the last for good; and what was said meanwhile. */
+/** Waits with looks that find these one after the other, then always the last; returns the outcome and the trouble that was noted before each look. */
 async function wait(...found: readonly UpgradeCheck[]) {
   const upgrade = observeUpgrade(undefined, undefined);
   const said: (string | undefined)[] = [];

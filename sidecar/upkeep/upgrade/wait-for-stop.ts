@@ -9,7 +9,7 @@ import type { StepOutcome } from "./next-stage.ts";
 import type { ObservedUpgrade } from "./upgrade-observation.ts";
 
 export type WaitForStopDependencies = Readonly<{
-  /** Looks at the upgrade once more. */
+  /** Checks the upgrade once more. */
   check: (request: UpgradeRequest) => Promise<UpgradeCheck>;
   settings: Readonly<{ upgrade: Pick<SidecarSettings["upgrade"], "lateMs"> }>;
   clock: Pick<Clock, "monotonicMs">;
@@ -21,8 +21,8 @@ const tryAgainMs = 5_000;
 const mayGoOn = ({ record }: UpgradeCheck) => record !== undefined;
 
 /**
- * Waits until the node may be stopped whose data are copied: nothing speaks against it, and it still is the upgrade that was agreed to. What may pass (a
- * restart, a node that does not answer) is waited for as it is for one that begins by itself.
+ * Waits until the node, whose data are copied, may be stopped: there are no problems, and the upgrade is still the one that was agreed to. Passing problems
+ * (a restart, a node that does not answer) are waited for as with a scheduled upgrade.
  */
 export async function waitForStop(
   { preCopy }: Pick<UpgradeRecord, "preCopy">,

@@ -4,16 +4,16 @@ import { join } from "node:path";
 /** A directory or file, and its copy. */
 type Pair = Readonly<{ from: string; copy: string }>;
 
-/** How many files are looked at at a time. */
+/** Files that are looked at concurrently. */
 const concurrentFiles = 16;
 
 /**
- * Removes from a copy every file whose original may have changed since a time, so that what is left of it needs no second look.
+ * Removes from a copy every file whose original may have changed since a time, so that the rest needs no second look.
  *
  * A file's size and time of modification prove nothing: a program may write through a mapping, or set the time back. The time of the last change
  * (ctime, inode(7)) can't be set, and each first write to a page that is on the disk sets it.
  *
- * @param sinceMs wall clock.
+ * @param sinceMs time on the wall clock.
  */
 export async function removeChanged(pair: Pair, sinceMs: number, signal: AbortSignal): Promise<void> {
   // Nothing is removed through a link in the copy: it may lead into the data themselves.
@@ -47,7 +47,7 @@ async function isRealDirectory(path: string): Promise<boolean> {
   return (await lstat(path).catch(ifThere))?.isDirectory() === true;
 }
 
-/** A node that runs removes files while they are looked at. */
+/** Skips a missing file: a running node removes files while they are looked at. */
 function ifThere(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
 }
@@ -61,8 +61,8 @@ const reliableFileSystems: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Whether the times of files show which were changed. Others may not: tmpfs sets none when a mapping is written, a network has another clock, and what an
- * overlay lies on is not seen.
+ * Whether the times of files show which ones have changed. Not on every file system: tmpfs sets none when a mapping is written, a network file system has
+ * another clock, and the layers below an overlay are not seen.
  */
 export async function showsChanges(path: string): Promise<boolean> {
   return reliableFileSystems.has((await statfs(path)).type);

@@ -8,7 +8,7 @@ import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { syncTree } from "../../../restore/sync-tree.ts";
 import type { SnapshotMethod, UpgradeStore } from "../../state/upgrade-record.ts";
 
-/** What `cp` (GNU coreutils) is given for each method; of `rsync`, for a snapshot that is restored: nothing writes to that. */
+/** Values of `--reflink` of `cp` (GNU coreutils) by method; with `rsync`, only for a snapshot that is restored, as nothing writes to it. */
 const reflink: Readonly<Record<SnapshotMethod, string>> = {
   auto: "auto",
   reflink: "always",
@@ -16,7 +16,7 @@ const reflink: Readonly<Record<SnapshotMethod, string>> = {
   rsync: "auto",
 };
 
-/** Words of `cp` that are kept for a message. */
+/** Most output of `cp` that is kept for a message. */
 const outputLimitBytes = 65_536;
 
 /** A copy of the data that could not be made. */
@@ -25,14 +25,14 @@ export class CopyFailed extends Error {
   readonly code = "copy_failed";
 }
 
-/** How data are copied; `timeoutMs` bounds all of it. */
+/** Options of a copy; `timeoutMs` bounds the copies of all stores together. */
 export type CopyOptions = Readonly<{ method: SnapshotMethod; timeoutMs: number; signal: AbortSignal }>;
 
 /**
- * Copies the directories of a node that does not run, with owners, modes, times and holes. A copy has its name only once all of it is on the disk, so
+ * Copies the directories of a stopped node, with owners, modes, times and holes. A copy gets its name only once all of it is on disk, so
  * one that a kill left half made is recreated.
  *
- * @throws {CopyFailed} when they can't be copied, and be on the disk, within the time.
+ * @throws {CopyFailed} when they can't be copied, and be on disk, within the time.
  */
 export async function copyStores(
   stores: readonly UpgradeStore[],
@@ -46,9 +46,9 @@ export async function copyStores(
 const copySetting = "upgrade.copyTimeoutMs";
 
 /**
- * Says how much of a time limit for the copies of all data is left.
+ * Limits the time for the copies of all data; returns a function that computes the ms left, for a path to name in the error.
  *
- * @throws {CopyFailed} (what it returns) once nothing is.
+ * @throws {CopyFailed} from the returned function, once no time is left.
  */
 export function limitCopies(
   { timeoutMs, setting }: Readonly<{ timeoutMs: number; setting: string }>,
@@ -79,13 +79,13 @@ async function copyStore(
   await namePart(part, copy);
 }
 
-/** Gives a copy that is whole its name. */
+/** Gives a complete copy its name. */
 export async function namePart(part: string, copy: string): Promise<void> {
   await rename(part, copy);
   await syncDirectory(dirname(copy));
 }
 
-/** A disk may take longer to write than the copying program did to hand it over. */
+/** Syncs a copy to disk within a time limit: the disk may take longer to write than the copying program did to hand it over. */
 export async function syncWithin(
   part: string,
   { withinMs, setting, signal }: Readonly<{ withinMs: number; setting: string; signal: AbortSignal }>,
@@ -100,8 +100,8 @@ export async function syncWithin(
 }
 
 /**
- * Puts the copy of the data in the place of what the new version made of them, which is put aside. Two renames, and nothing to do where there is no
- * copy any more: then they were put back before.
+ * Puts the copy of the data in place of the data that the new version left, which are put aside. Two renames; does nothing if the copy is gone,
+ * as it was put back before.
  */
 export async function putStoreBack({ path, copy, aside }: UpgradeStore): Promise<void> {
   if (!(await isThere(copy))) return;
@@ -114,16 +114,16 @@ export async function putStoreBack({ path, copy, aside }: UpgradeStore): Promise
   await syncDirectory(dirname(path));
 }
 
-/** Removes the copy of the data, whole or half made. */
+/** Removes the copy of the data, complete or half made. */
 export async function removeCopy({ copy }: UpgradeStore): Promise<void> {
   await rm(copy, { recursive: true, force: true });
   await removeParts(copy);
 }
 
-/** What stands between a copy's name and what distinguishes one part from another. */
+/** Separator in the name of a part, between the copy's name and the part's id. */
 export const partEnd = ".part-";
 
-/** Removes copies that were begun and not ended, but for one. */
+/** Removes unfinished copies, except for one. */
 export async function removeParts(copy: string, kept?: string): Promise<void> {
   const directory = dirname(copy);
   const names = (await isThere(directory)) ? await readdir(directory) : [];
@@ -133,7 +133,7 @@ export async function removeParts(copy: string, kept?: string): Promise<void> {
   }
 }
 
-/** Whether anything has a name. */
+/** Whether anything has this path. */
 export async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -144,7 +144,7 @@ export async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** A second name is needed only where somebody recreated the data directory between the two renames. */
+/** Finds a name that is free. Another one is needed only if somebody recreated the data directory between the two renames. */
 export async function findFreeName(name: string): Promise<string> {
   let free = name;
   for (let number = 2; await isThere(free); number += 1) free = `${name}-${number}`;

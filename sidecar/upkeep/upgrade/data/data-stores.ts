@@ -12,7 +12,7 @@ const workDirectory = ".gatehouse-upgrade";
 
 const metaTie = "chain.startup_config.init_config.meta_path";
 
-/** The directories that an upgrade copies, or why it can't. */
+/** Directories that an upgrade copies, or why it can't. */
 export type FoundStores = Readonly<
   { ok: true; stores: readonly UpgradeStore[]; directory: string } | { ok: false; problem: string }
 >;
@@ -20,7 +20,7 @@ export type FoundStores = Readonly<
 /**
  * Finds the directories of a node's data, by its node.conf. Each is copied next to itself, so that it can be put back by a rename.
  *
- * @param others directories that may not lie in the data, because they are not put back with them.
+ * @param others other directories, which may not lie in the data, because they are not put back with them.
  */
 export async function findStores(
   document: ConfigDocument,
@@ -60,10 +60,10 @@ export async function findStores(
   return { ok: true, stores, directory: join(dirname(first ?? "/"), workDirectory, id) };
 }
 
-/** Size of the data, room next to them, and whether the file system clones, so that a copy takes hardly any of it. */
+/** Size of the data, free space next to them, and whether the file system clones, so that a copy takes hardly any of it. */
 export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: boolean }>;
 
-/** Measures a data directory (`du`) and the room next to it, and tries whether the file system clones. Undefined where it can't be measured in time. */
+/** Measures a data directory (`du`) and the free space next to it, and tries whether the file system clones. Undefined if it can't be measured in time. */
 export async function measureCopy(
   { path }: Pick<UpgradeStore, "path">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
@@ -99,7 +99,7 @@ async function clones(path: string, signal: AbortSignal): Promise<boolean> {
     });
     return tried.ok;
   } catch {
-    // Where nothing can be written next to the data, no copy can stand either: the copy itself says so.
+    // If nothing can be written next to the data, no copy can be made either: the copy itself reports that.
     return false;
   } finally {
     for (const file of [probe, `${probe}.copy`]) await rm(file, { force: true }).catch(() => undefined);
@@ -109,37 +109,37 @@ async function clones(path: string, signal: AbortSignal): Promise<boolean> {
 type DataBoundsDependencies = Readonly<{
   timeoutMs: number;
   signal: AbortSignal;
-  /** The mounts of this process, as Linux lists them (proc_pid_mountinfo(5)). */
+  /** File in which Linux lists the mounts of this process (proc_pid_mountinfo(5)). */
   mountsPath?: string;
 }>;
 
-/** Names of links that are looked at: a node's data have few, if any. */
+/** Most bytes of names of links that are checked: a node's data have few, if any. */
 const linksBytesMax = 1_048_576;
 
-/** Whether a path is a directory or stands in it; both are real paths. Pure. */
+/** Whether a path is a directory or lies in it; both are real paths. Pure. */
 function isInside(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory + sep);
 }
 
-/** Whether a path is the directory in which one upgrade or restore does its work. Pure. */
+/** Whether a path is the work directory of an upgrade or restore. Pure. */
 export function isWorkPlace(path: string): boolean {
   return basename(dirname(path)) === workDirectory;
 }
 
-/** The real path of what may not be there, to compare with another. */
+/** Finds the real path, to compare with another; returns the path itself if there is nothing. */
 export async function findRealPath(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
 /**
- * Why directories of data can't be copied and put back as a whole: another file system is mounted there, or a link leads out of them, to data that the new
- * version would change and nobody would put back.
+ * Explains why directories of data can't be copied and put back as a whole: another file system is mounted there, or a link leads out of them, to data that
+ * the new version would change and nobody would put back. Undefined if they can.
  */
 async function whyNotWhole(
   paths: readonly string[],
   { timeoutMs, signal, mountsPath = "/proc/self/mountinfo" }: DataBoundsDependencies,
 ): Promise<string | undefined> {
-  // Not on Linux: that the directory itself is a mount is recognised by its device.
+  // Empty on other systems than Linux, where a directory that is a mount is recognised by its device.
   const mounts = mountPoints(await readFile(mountsPath, "utf8").catch(() => ""));
   for (const path of paths) {
     const mount = mounts.find((point) => isInside(point, path));
@@ -166,12 +166,12 @@ async function whyNotWhole(
   return undefined;
 }
 
-/** Why data that are a mount can't be put back. */
+/** Explains why data that are a mount can't be put back. */
 function ownMountWords(path: string): string {
   return `${path} is its own mount, so that no copy can be put in its place; keep the data in a directory below the mount`;
 }
 
-/** The fifth field of each line; what would part fields stands there as an octal escape. Pure. */
+/** Parses the fifth field of each line; separators in it are escaped in octal. Pure. */
 function mountPoints(table: string): readonly string[] {
   return table
     .split("\n")

@@ -7,14 +7,14 @@ import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { readRegularFile } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 
-/** When copies were begun that a running node goes on changing, and how they are called. */
+/** Mark of copies that were begun while the node runs and changes its data: their id, and when they were begun. */
 const preCopyMark = z.object({
   id: z.string(),
   /** Wall clock, before the first file was read. */
   sinceMs: z.number(),
   bootId: z.string().optional(),
   sinceBootMs: z.number(),
-  /** Whether times of files show nothing, because a clock was set since. */
+  /** Whether times of files show nothing, because a clock has been set since. */
   isDoubted: z.boolean().optional(),
 });
 
@@ -23,10 +23,10 @@ export type PreCopyMark = Readonly<z.output<typeof preCopyMark>>;
 /** Clocks by which a mark is judged. */
 export type MarkClocks = Readonly<{ clock: Pick<Clock, "wallMs" | "monotonicMs">; boot: () => BootTime }>;
 
-/** A clock is corrected by less than this; one that is set by more shows nothing about files. */
+/** Largest correction of a clock; after one that is larger, times of files show nothing. */
 const driftMs = 60_000;
 
-/** Begins copies: what was copied under another mark is not theirs. */
+/** Writes the mark of new copies; parts of another mark are not theirs. */
 export async function writeMark(directory: string, { clock, boot }: MarkClocks): Promise<PreCopyMark> {
   const { bootId, sinceBootMs } = boot();
   const mark = { id: randomUUID(), sinceMs: clock.wallMs(), ...(bootId === undefined ? {} : { bootId }), sinceBootMs };
@@ -37,7 +37,7 @@ export async function writeMark(directory: string, { clock, boot }: MarkClocks):
 /** Most bytes of a mark that are read. */
 const markBytes = 65_536;
 
-/** The mark of the copies that were begun in a directory; undefined where there is none that can be read. */
+/** Reads the mark of the copies that were begun in a directory; undefined if there is none, or it is invalid. */
 export async function readMark(directory: string): Promise<PreCopyMark | undefined> {
   try {
     const { bytes } = await readRegularFile(pathIn(directory), markBytes);
@@ -48,19 +48,19 @@ export async function readMark(directory: string): Promise<PreCopyMark | undefin
   }
 }
 
-/** Has the times of files show nothing from now on: a clock that was set may be set back, and looks right then. */
+/** Marks the times of files as showing nothing from now on: a clock that was set may be set back, and look right then. */
 export async function markDoubted(directory: string, mark: PreCopyMark): Promise<void> {
   await replaceFile(pathIn(directory), JSON.stringify({ ...mark, isDoubted: true }));
 }
 
-/** Has what was copied under the mark be nobody's. */
+/** Removes the mark, so that parts copied under it are not used. */
 export async function removeMark(directory: string): Promise<void> {
   await rm(pathIn(directory), { force: true });
 }
 
 /**
- * Whether the times of files still compare with a mark: after a reboot a copy may lack what was never written to the disk, and a clock that was set
- * since gives changed files any time. Pure but for the clocks.
+ * Whether the times of files can still be compared with a mark: after a reboot a copy may lack data that never reached the disk, and after a clock was set,
+ * changed files may have any time. Pure except for the clocks.
  */
 export function isComparable(
   { bootId, sinceMs, sinceBootMs, isDoubted }: PreCopyMark,

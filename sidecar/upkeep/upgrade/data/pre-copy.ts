@@ -17,7 +17,7 @@ import {
 import { endWritersOf, syncFileSystem, runRsync } from "./rsync.ts";
 
 /**
- * How copies are made by rsync; `timeoutMs` bounds all of it. A change that came up to `marginMs` before the first file was read counts as one after it.
+ * Options of copies by rsync; `timeoutMs` bounds all of them together. A change up to `marginMs` before the first file was read counts as one after it.
  */
 export type PreCopyOptions = Readonly<{ timeoutMs: number; marginMs?: number; signal: AbortSignal }>;
 
@@ -25,22 +25,22 @@ type PreCopied = Pick<UpgradeRecord, "stores" | "directory">;
 
 type Limit = Readonly<{ leftMs: (path: string) => number; setting: string; marginMs: number; signal: AbortSignal }>;
 
-/** More than a disk's clock and the machine's differ by, and than the kernel keeps a page before it writes it. */
+/** More than the difference between the clocks of a disk and the machine, and than the time that the kernel keeps a page before writing it. */
 const usualMarginMs = 600_000;
 
-/** How often a running node's data are gone through until nothing but vanished files is in the way: one may be cut short as it is read. */
+/** Most passes over a running node's data until rsync succeeds, vanished files aside: a file may be cut short while it is read. */
 const passesMax = 3;
 
-/** How often it is looked whether copying still is safe. */
+/** Interval of the check whether copying is still safe. */
 const lookAgainMs = 5_000;
 
-/** Room that is left to the node while its data are copied: this share of the file system, but no more than this. */
+/** Free space that is left to the node while its data are copied: this share of the file system, but at most this many bytes. */
 const keptShare = 0.02;
 const keptBytesMax = 10 * 2 ** 30;
 
 /**
- * Copies the directories of a node that runs, as a beginning: into parts, which {@link finishCopies} makes whole. Goes on with the parts of an earlier
- * sidecar where nothing speaks against it.
+ * Begins to copy the directories of a running node, into parts that {@link finishCopies} completes. Goes on with the parts of an earlier
+ * sidecar if they can be used.
  *
  * @throws {CopyFailed} when they can't be copied within the time, or the disk gets full.
  */
@@ -72,7 +72,7 @@ export async function copyRunningStores(
   }
 }
 
-/** Goes on with what an earlier sidecar copied, or starts over. Whoever still copies for that sidecar is ended. */
+/** Goes on with the copies of an earlier sidecar, or starts over. Processes that still copy for that sidecar are ended. */
 async function beginCopies(
   { stores, directory }: PreCopied,
   signal: AbortSignal,
@@ -93,11 +93,11 @@ async function preCopyStore(
   { leftMs, setting, marginMs, signal }: Limit,
 ): Promise<void> {
   const part = partOf(copy, mark);
-  // From here on, the first write to a page sets the time of change of its file, also to one that was written before and not saved yet.
+  // From here on, the first write to a page sets its file's time of change, even if the page was already written before and not yet saved.
   const unflushed = await syncFileSystem(path, { timeoutMs: leftMs(path), signal });
   if (unflushed !== undefined) throw new CopyFailed(`${path} could not be copied: ${unflushed}`);
   for (let passes = 1; ; passes += 1) {
-    // Not only saves the second look: a changed file that is large would need its room twice.
+    // This not only saves the second look: a large changed file would need its space twice.
     await removeChanged({ from: path, copy: part }, mark.sinceMs - marginMs, signal);
     const timeoutMs = leftMs(path);
     const result = await runRsync({ from: path, to: part, isLow: true, comparesContent: false, timeoutMs, signal });
@@ -110,7 +110,7 @@ async function preCopyStore(
   await syncWithin(part, { withinMs: leftMs(path), setting, signal });
 }
 
-/** Why copying has to end; a clock that was set is noted at once, because it may be set back. */
+/** Finds why copying has to end; undefined if it may go on. A clock that was set is noted at once, because it may be set back. */
 async function findTrouble(
   { stores, directory }: PreCopied,
   mark: PreCopyMark,
@@ -127,10 +127,10 @@ async function findTrouble(
 }
 
 /**
- * Makes the copies of a node's directories whole, once the node does not run: what may have changed since its part was begun is copied again, and what is
- * in doubt is compared byte by byte. A copy has its name only once all of it is on the disk.
+ * Completes the copies of a stopped node's directories: files that may have changed since their part was begun are copied again, and files in
+ * doubt are compared byte by byte. A copy gets its name only once all of it is on disk.
  *
- * @throws {CopyFailed} when they can't be copied, and be on the disk, within the time.
+ * @throws {CopyFailed} when they can't be copied, and be on disk, within the time.
  */
 export async function finishCopies(
   record: PreCopied,
@@ -171,14 +171,14 @@ async function finishCopy(
   await namePart(part, copy);
 }
 
-/** Ends what earlier sidecars left at work; returns whether that can be seen. */
+/** Ends the copying processes that earlier sidecars left; returns whether processes can be seen. */
 async function endWriters(stores: readonly UpgradeStore[], signal: AbortSignal): Promise<boolean> {
   let isSeen = true;
   for (const { copy } of stores) isSeen = (await endWritersOf(`${copy}${partEnd}`, signal)) && isSeen;
   return isSeen;
 }
 
-/** What a copy is called until it is whole. */
+/** Locates the part that holds a copy until it is complete. */
 function partOf(copy: string, { id }: PreCopyMark): string {
   return `${copy}${partEnd}${id}`;
 }

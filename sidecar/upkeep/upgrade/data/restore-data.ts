@@ -9,13 +9,13 @@ import { unpackArchive } from "../../../restore/unpack-archive.ts";
 import type { UpgradeRecord, UpgradeStore } from "../../state/upgrade-record.ts";
 import { copyStores, findFreeName, isThere, removeCopy, type CopyOptions } from "./data-copy.ts";
 
-/** Largest sum of files that an archive may unpack to, as of `gatehouse restore`. */
+/** Most bytes that an archive may unpack to, as for `gatehouse restore`. */
 const limitBytes = 8_796_093_022_208;
 const progressMs = 10_000;
 
 /**
- * Makes a copy of a snapshot next to the data that it will replace: of a directory by copying, of a tar archive by unpacking. A copy has its name only
- * once all of it is on the disk.
+ * Copies a snapshot next to the data that it will replace: a directory by copying, a tar archive by unpacking. A copy gets its name only
+ * once all of it is on disk.
  *
  * @throws {Error} when it can't be made; the message says why.
  */
@@ -50,7 +50,7 @@ async function unpackSnapshot(
   await syncDirectory(dirname(copy));
 }
 
-/** Puts the data from before a restore back, if they were put aside; what was restored, and may have been written to, is left next to them. */
+/** Puts the data from before a restore back, if they were put aside; the restored data, which may have been written to, are left next to them. */
 export async function revertRestore(store: UpgradeStore): Promise<void> {
   const { path, copy, aside } = store;
   if (!(await isThere(aside))) return removeCopy(store);

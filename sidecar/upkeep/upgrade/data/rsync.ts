@@ -4,33 +4,33 @@ import { sendSignal } from "#daemon/process/send-signal.ts";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import { waitUntil } from "#daemon/time.ts";
 
-/** Words of rsync that are kept for a message. */
+/** Most output of rsync that is kept for a message. */
 const outputLimitBytes = 65_536;
 
-/** How long a program that only describes itself may take, and a process that was killed to be gone. */
+/** Time that a program that only describes itself may take, and a killed process to be gone. */
 const briefMs = 10_000;
 
-/** What rsync says of a run in which files vanished while it read (rsync(1), EXIT VALUES). */
+/** Exit status of rsync if files vanished while it read (rsync(1), EXIT VALUES). */
 const vanishedStatus = 24;
 
-/** As `cp -a` keeps them: hard links, ACLs, extended attributes and holes, and owners by number. What the data do not have any more is deleted. */
+/** Options that keep the same as `cp -a`: hard links, ACLs, extended attributes and holes, and owners by number. Files that the data no longer have are deleted. */
 const copies = ["-aHAXS", "--numeric-ids", "--delete", "--force"] as const;
 
 export type RsyncOptions = Readonly<{
   from: string;
   to: string;
-  /** Whether the disk and the processor belong to others first. */
+  /** Whether other processes get the disk and the processor first. */
   isLow: boolean;
-  /** Reads both sides of a file of the same size; else one that has the same size and time of change counts as the same. */
+  /** Whether files of the same size are compared by content; else files with the same size and modification time count as the same. */
   comparesContent: boolean;
   timeoutMs: number;
   signal: AbortSignal;
 }>;
 
-/** How rsync ended; `vanished`: files were removed while it read. */
+/** Result of rsync; `vanished`: files were removed while it read. */
 export type RsyncResult = Readonly<{ ok: true; vanished: boolean } | { ok: false; isLate: boolean; why: string }>;
 
-/** Makes one directory like another. It is ended at once by the signal, with all processes of it. */
+/** Makes one directory like another. The signal ends it at once, with all its processes. */
 export async function runRsync(options: RsyncOptions): Promise<RsyncResult> {
   const { from, to, isLow, comparesContent, timeoutMs, signal } = options;
   const compares = comparesContent ? ["--checksum"] : [];
@@ -45,7 +45,7 @@ export async function runRsync(options: RsyncOptions): Promise<RsyncResult> {
   return { ok: false, isLate: reason === "TimedOut", why };
 }
 
-/** Commands that hand the disk (ioprio_set(2), idle) and the processor to others first, as far as they are there. */
+/** Finds the installed commands that give other processes the disk (ioprio_set(2), idle) and the processor first. */
 async function findLowPriority(signal: AbortSignal): Promise<readonly string[]> {
   const found: string[] = [];
   for (const command of [
@@ -57,7 +57,7 @@ async function findLowPriority(signal: AbortSignal): Promise<readonly string[]> 
   return found;
 }
 
-/** Why there is no rsync that copies data as they are, and what to do; undefined where there is one. */
+/** Explains why there is no rsync that copies data faithfully, and what to do; undefined if there is one. */
 export async function explainNoRsync(signal: AbortSignal): Promise<string | undefined> {
   const version = await runBriefly(["rsync", "--version"], signal);
   const install = "install rsync (apt install rsync, dnf install rsync), or set upgrade.snapshot to auto";
@@ -72,7 +72,7 @@ export async function explainNoRsync(signal: AbortSignal): Promise<string | unde
   return `upgrade.snapshot is rsync, and the one on the sidecar's PATH does not keep all that cp -a does (${lacks?.[0] ?? "it is another program"}); ${install}`;
 }
 
-/** Waits until what was written to the file system of a path is on its disk (sync(1), `-f`); undefined, or why not. */
+/** Waits until all writes to the file system of a path are on its disk (sync(1), `-f`); returns why not if that fails. */
 export async function syncFileSystem(
   path: string,
   { timeoutMs, signal }: Pick<RsyncOptions, "timeoutMs" | "signal">,
@@ -83,7 +83,7 @@ export async function syncFileSystem(
 }
 
 /**
- * Ends what an earlier sidecar, that was killed, left at work on paths that begin so: it would write into them later. Returns whether the processes of
+ * Ends the processes that a killed sidecar left copying to paths with a prefix: they would write there later. Returns whether the processes of
  * this machine can be seen at all.
  *
  * @throws {Error} when a process does not end.
@@ -104,10 +104,10 @@ export async function endWritersOf(prefix: string, signal: AbortSignal): Promise
   throw new Error(`process ${left.join(", ")} still copies to ${prefix}… and can't be ended; end it by hand`);
 }
 
-/** The programs that copy here, by the end of their path. */
+/** Names of the programs that copy here. */
 const copiers: ReadonlySet<string> = new Set(["rsync", "cp"]);
 
-/** Processes that copy to a path that begins so; undefined where none are seen (not on Linux). What only reads there is somebody else's. */
+/** Finds the processes that copy to a path with the prefix; undefined if processes can't be seen (not on Linux). Those that only read there are somebody else's. */
 async function findCopiers(prefix: string): Promise<readonly number[] | undefined> {
   const names = await readdir("/proc").catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);

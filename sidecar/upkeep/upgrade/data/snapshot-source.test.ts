@@ -21,7 +21,7 @@ async function fill(directory: string): Promise<void> {
   await writeFile(join(directory, "chain"), "blocks");
 }
 
-/** Where an upgrade or a restore of the node with one store does its work, with node.conf kept there. */
+/** Creates the work of an upgrade or a restore of a node with one store, with node.conf kept in its directory. */
 async function work(id: string) {
   const directory = join(root, ".gatehouse-upgrade", id);
   await mkdir(directory, { recursive: true });

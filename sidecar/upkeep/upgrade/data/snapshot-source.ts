@@ -4,12 +4,12 @@ import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { listUpgradeDirectories, type UpgradeRecord, type UpgradeStore } from "../../state/upgrade-record.ts";
 import { measureCopy, isWorkPlace } from "./data-stores.ts";
 
-/** Where the data of each store are taken from, or why they can't be. */
+/** Source of the data of each store, or why there is none. */
 export type FoundSnapshot = Readonly<{ ok: true; sources: readonly string[] } | { ok: false; problem: string }>;
 
 /**
- * Finds a snapshot: the copy that the last upgrade kept, a directory of such a copy, a directory with the node's data, or a tar archive of that. Real
- * paths, one a store.
+ * Finds a snapshot: the copy that the last upgrade kept, a directory of such a copy, a directory with the node's data, or a tar archive of that. Returns
+ * real paths, one for each store.
  */
 export async function findSnapshot(
   requested: string | undefined,
@@ -17,7 +17,7 @@ export async function findSnapshot(
   last: UpgradeRecord | undefined,
 ): Promise<FoundSnapshot> {
   if (requested === undefined && last?.restoredFrom?.every((path) => isWorkPlace(dirname(path))) === true) {
-    // What was kept by the upgrade before a restore from it is still there, unless somebody has removed it.
+    // The copy that the last restore was made from is still there, unless somebody has removed it.
     return findSnapshot(dirname(last.restoredFrom[0] ?? "/"), stores, undefined);
   }
   const source = requested ?? (last === undefined ? undefined : listUpgradeDirectories(last)[0]);
@@ -49,12 +49,12 @@ export async function findSnapshot(
 const noneKept =
   "no upgrade has kept a copy of the data (upgrade.keepSnapshot); name a directory or a tar archive with them";
 
-/** How a copy is called in the directory of an upgrade. */
+/** Formats the name of a copy in the directory of an upgrade. */
 function keptName(index: number): string {
   return index === 0 ? "data" : `data-${index + 1}`;
 }
 
-/** The real path of what may not be there. */
+/** Finds the real path; undefined if there is nothing. */
 async function findPath(path: string): Promise<string | undefined> {
   return realpath(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
@@ -77,7 +77,7 @@ async function findSingle(source: string, stores: readonly UpgradeStore[]): Prom
   return `${source} is the directory of an upgrade that holds no copy of the data (${keptName(0)}): it has ${names.toSorted().join(", ")}; name one of these if it has the data`;
 }
 
-/** Why there is no room for what is restored, next to the data that it replaces. An archive may unpack to more. */
+/** Finds why there is no room for the restored data, next to the data that they replace. An archive may unpack to more. */
 export async function findNoRoom(
   sources: readonly string[],
   stores: readonly UpgradeStore[],
@@ -85,7 +85,7 @@ export async function findNoRoom(
     timeoutMs: number;
     signal: AbortSignal;
     mayClone: boolean;
-    /** Whether an archive has to find as much room as the data take that it replaces: nobody looks on. */
+    /** Whether an archive needs as much room as the data that it replaces, because nobody looks on. */
     asData?: boolean;
   }>,
 ): Promise<readonly string[]> {
@@ -106,7 +106,7 @@ export async function findNoRoom(
   return (await Promise.all(problems)).filter((problem) => problem !== undefined);
 }
 
-/** What an archive unpacks to is not known: at least its own size, and about as much as the data that it replaces. */
+/** Estimates the unpacked size of an archive: at least its own size, and with `asData` at least that of the data that it replaces. */
 async function unpackedCost(
   { path, size }: Readonly<{ path: string; size: number }>,
   { asData = false, ...options }: Readonly<{ timeoutMs: number; signal: AbortSignal; asData?: boolean }>,
@@ -116,7 +116,7 @@ async function unpackedCost(
   return data && { bytes: Math.max(size, data.bytes), isCloned: false };
 }
 
-/** What distinguishes a snapshot from another one that comes to stand under its name. */
+/** Identifies a snapshot, to distinguish it from a later one under the same name. */
 export async function identifySnapshot(sources: readonly string[]): Promise<string> {
   const found = sources.map(async (path) => {
     const seen = await stat(path);
