@@ -8,10 +8,10 @@ export function readClocks(clock: Clock): ClockThen {
   return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
 }
 
-/** What a wall clock may gain or lose and still count as right: time servers slew it. */
+/** Drift of the wall clock that still counts as none: time servers slew it. */
 const slewMs = 1_000;
 
-/** Whether the wall clock was not set since: only then can times of files be compared with times of processes. */
+/** Whether the wall clock has not been set since `then`: only then can times of files be compared with times of processes. */
 export function hasHeld(then: ClockThen, clock: Clock): boolean {
   const now = readClocks(clock);
   return Math.abs(now.wallMs - then.wallMs - (now.monotonicMs - then.monotonicMs)) < slewMs;

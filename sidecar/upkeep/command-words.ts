@@ -7,13 +7,13 @@ export const controlVerbs = ["resume", "adopt"] as const;
 
 type ControlVerb = (typeof controlVerbs)[number];
 
-/** What a message advises to type. */
+/** Commands that messages advise a person to run. */
 type AdvisedCommand = ControlVerb | "upgrade --cancel" | "restore --snapshot";
 
-/** The exact command for this deployment, as a person types it. */
+/** Formats the exact command for this deployment, as a person types it. */
 export type CommandWords = (command: AdvisedCommand) => string;
 
-/** Creates the words: the prefix that the deployment gives, or this very program with the sidecar's state. */
+/** Creates the formatter of commands: they begin with the deployment's prefix if it has one, or else with this program, and name the state directory. */
 export function createCommandWords(
   { commandPrefix }: Pick<SidecarSettings["upkeep"], "commandPrefix">,
   stateDirectory: string,

@@ -29,7 +29,7 @@ const nothing: Observations = {
 
 type Found = Readonly<{ [Noun in keyof Observations]?: Partial<Observations[Noun]> }>;
 
-/** The conditions of what was found, where nothing else was. */
+/** Derives the conditions of these findings, with everything else unknown. */
 function conditions(found: Found, given = words): readonly ConditionReport[] {
   const seen = {
     state: { ...nothing.state, ...found.state },

@@ -12,7 +12,7 @@ import { deriveStateConditions, type StateObservation } from "./state/state-obse
 import { deriveUpgradeConditions, type UpgradeObservation } from "./upgrade/upgrade-observation.ts";
 import { deriveVersionConditions, type VersionObservation } from "./version/version-observation.ts";
 
-/** What the passes have found, by noun. */
+/** Findings of the passes, by noun. */
 export type Observations = Readonly<{
   state: StateObservation;
   version: VersionObservation;
@@ -24,7 +24,7 @@ export type Observations = Readonly<{
   data: DataObservation;
 }>;
 
-/** What the words of the conditions depend on. */
+/** Settings and commands that the messages of conditions name. */
 export type ConditionWords = Readonly<{
   mode: SidecarSettings["upkeep"]["mode"];
   driver: SidecarSettings["restart"]["driver"];
@@ -32,8 +32,8 @@ export type ConditionWords = Readonly<{
 }>;
 
 /**
- * Says how the node is, from what the passes have found; a condition that was not looked at yet is left out. Pure. What a watch alongside the passes
- * finds (the RPC, node_cli, pushes, disk, the passes themselves), it says itself.
+ * Derives the node's conditions from the findings of the passes; one that has not been looked at yet is left out. Pure. The watches alongside the passes
+ * (the RPC, node_cli, pushes, disk, the passes themselves) set their own conditions.
  */
 export function deriveConditions(
   seen: Observations,

@@ -3,15 +3,15 @@ import type { Authority } from "./adoption/authority.ts";
 import { deriveConfigCurrent } from "./config/config-conditions.ts";
 import type { ConfigObservation } from "./config/config-observation.ts";
 
-/** Nothing but the started node can report it: held back for its version, it would be so for ever. */
+/** Only the started node can report its version: held back for it, the node would never start. */
 const reportsItself =
   "The node's version is not known; node.conf is right for a node of some version, so it may start and report it. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
 const heldBack =
   "node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't report its version itself.";
 
-/** What decides whether the node may start. */
+/** Facts that decide whether the node may start. */
 export type StartSituation = Readonly<{
-  /** Whether a whole pass was made. */
+  /** Whether a whole pass has been made. */
   passed: boolean;
   authority: Authority;
   isHeld: boolean;

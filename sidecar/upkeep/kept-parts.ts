@@ -8,10 +8,10 @@ import { limitVersions } from "./config/with-deadline.ts";
 import { createRestartBudget } from "./restart/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 
-/** What an upkeep remembers: its state and versions of node.conf on the disk, and how often things were done. */
+/** Memory of an upkeep: its state and the versions of node.conf, both on disk, and the rates of restarts, corrections and edits. */
 export type KeptParts = ReturnType<typeof openKeptParts>;
 
-/** Opens what is kept in the state's directory; `wake` is called when its file system answers again. */
+/** Opens what is kept in the state directory; `wake` is called when its file system answers again. */
 export function openKeptParts(
   { upkeep, restart }: SidecarSettings,
   { state, clock, signal, wake }: Readonly<{ state: UpkeepState; clock: Clock; signal: AbortSignal; wake: () => void }>,
@@ -22,11 +22,11 @@ export function openKeptParts(
   );
   return {
     state,
-    /** For calls of the file system that the state is on. */
+    /** Limits calls of the file system that holds the state. */
     stateDeadline,
     versions: limitVersions(createConfigVersions(state.directory), state.directory, stateDeadline),
     budget: createRestartBudget({ perHour: restart.budgetPerHour }, { store: state.store, clock, boot: bootTime }),
-    /** Of corrections of node.conf, and of edits by others. */
+    /** Rate of corrections of node.conf; `edits` is that of other people's edits. */
     rate: createCorrectionRate(clock),
     edits: createEditRate(clock),
   };

@@ -17,7 +17,7 @@ import type { UpkeepState } from "./state/upkeep-state.ts";
 import { listUpgradeWork, observeUpgrade, type ObservedUpgrade } from "./upgrade/upgrade-observation.ts";
 import { observeVersion, type ObservedVersion } from "./version/version-observation.ts";
 
-/** What the passes find and leave for the next ones, by noun. */
+/** Findings that the passes leave for the next ones, by noun. */
 export type Observations = Readonly<{
   state: ObservedState;
   version: ObservedVersion;
@@ -30,7 +30,7 @@ export type Observations = Readonly<{
   data: ObservedData;
 }>;
 
-/** Nothing is known yet; each change is said on the board at once. */
+/** Creates the observations, with nothing known yet; each change is shown on the board at once. */
 export function observeAll(
   { directory, upgrade, scheduledUpgrade }: UpkeepState,
   { upkeep, restart, upgrade: { autoRestore } }: SidecarSettings,
@@ -65,7 +65,7 @@ export function observeAll(
   return seen;
 }
 
-/** What goes on alongside the passes. */
+/** Lists the work that goes on alongside the passes. */
 export function listRunning({ restarts, prune, upgrade, data }: Observations) {
   return [restarts.now().running, prune.now().running, ...listUpgradeWork(upgrade.now()), data.now().looking];
 }

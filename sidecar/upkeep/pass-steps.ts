@@ -26,7 +26,7 @@ import type { UpkeepMetrics } from "./upkeep-metrics.ts";
 import type { UpkeepNode } from "./upkeep-node.ts";
 import { createVersionStep } from "./version/version-step.ts";
 
-/** Shared by all parts of an upkeep: settings, clocks and records, and how a pass is requested. */
+/** Dependencies shared by all parts of an upkeep. */
 export type UpkeepCommon = Readonly<{
   settings: SidecarSettings;
   clock: Clock;
@@ -39,7 +39,7 @@ export type UpkeepCommon = Readonly<{
   wake: () => void;
 }>;
 
-/** What the steps are made of: each takes some of it, as its own type says. */
+/** Parts that the steps are built from; each step takes those that its own type names. */
 export type StepParts = Readonly<{
   common: UpkeepCommon;
   node: UpkeepNode;

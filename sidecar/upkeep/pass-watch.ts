@@ -11,7 +11,7 @@ export type PassWatch = Readonly<{
 }>;
 
 /**
- * Says whether the node is looked after: the conditions of its configuration, pruning and restarts are worth what the last pass is. Before the
+ * Sets the condition `UpkeepCurrent`: the conditions of the configuration, pruning and restarts are only as current as the last pass. Before the
  * first one nothing is known.
  */
 export function watchPasses(

@@ -3,7 +3,7 @@ import type { ConfigReading } from "./config/config-file.ts";
 import type { PassProgress, PassSteps } from "./pass.ts";
 import { runPass } from "./pass.ts";
 
-/** What the steps find, and what they were called with, in the order of the calls. */
+/** A pass with its steps, and the calls of the steps in order, with their arguments. */
 type Story = Readonly<{
   steps: PassSteps;
   progress: PassProgress;

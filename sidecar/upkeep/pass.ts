@@ -6,40 +6,40 @@ import type { PlanStep } from "./plan-step.ts";
 import type { RestartStep } from "./restart/restart-step.ts";
 import type { VersionStep } from "./version/version-step.ts";
 
-/** The steps of a pass, each made once with what it takes, and reading and noting the observations of its noun. */
+/** Steps of a pass, each created once with its dependencies; a step reads and notes the observations of its noun. */
 export type PassSteps = Readonly<{
   state: Readonly<{ directory: string; look: () => Promise<void> }>;
   version: VersionStep;
   authority: Readonly<{
     decide: () => Authority;
-    /** Why the sidecar changes nothing now. */
+    /** Returns why the sidecar changes nothing now; undefined if it may. */
     explainIdle: (authority: Authority) => string | undefined;
   }>;
   config: ConfigStep;
   plan: PlanStep;
   upgrade: Readonly<{
-    /** Begins the one that is scheduled; returns when the next pass is wanted for it. */
+    /** Begins a scheduled upgrade that is due; returns the time until its next pass, in ms. */
     beginScheduled: () => number | undefined;
     apply: (authority: Authority) => void;
   }>;
   prune: Readonly<{ apply: (planned: Plan, idle: string | undefined) => void; isRunning: () => boolean }>;
   restart: RestartStep;
-  /** Returns when the next pass is wanted for it. */
+  /** Returns the time until the next pass that the data need, in ms. */
   data: Readonly<{ watch: () => number | undefined }>;
 }>;
 
-/** Where the loop is. */
+/** Progress of the loop. */
 export type PassProgress = {
-  /** What the pass that runs does now, as in "reading node.conf". */
+  /** Work of the running pass, as in "reading node.conf". */
   step: string;
-  /** Whether a whole pass was made. */
+  /** Whether a whole pass has been made. */
   passed: boolean;
 };
 
-/** When the next pass is wanted, if sooner than the regular one. */
+/** Time until the next pass, if it is wanted sooner than the regular one. */
 export type PassResult = Readonly<{ wakeInMs?: number }>;
 
-/** When it is seen again whether the node has reported its version, if nothing wakes the loop before. */
+/** Time until the next check whether the node has reported its version, if nothing wakes the loop before. */
 const lookAgainMs = 1_000;
 
 /** Nothing was learned of node.conf, so nothing that depends on it can be reported or done. */
@@ -49,7 +49,7 @@ class NothingSeen extends Error {
 }
 
 /**
- * Makes one pass: observe, plan, apply. What it finds is noted; the conditions are derived from that.
+ * Makes one pass: observe, plan, apply. Its findings are noted; the conditions are derived from them.
  *
  * @throws {NothingSeen} when node.conf's file system hangs.
  */
@@ -69,7 +69,7 @@ export async function runPass(progress: PassProgress, steps: PassSteps, watch: P
   const look = await config.read();
   const { reading } = look;
   const isHanging = !reading.ok && reading.problem.reason === "Hanging";
-  // Watching again queries the file system without a time limit.
+  // Renewing the watch queries the file system without a time limit.
   if (!moved && !isHanging) await config.renewWatch(reading, { isFirst });
   progress.step = `judging ${path}`;
   const judged = await config.judge(look, authority);

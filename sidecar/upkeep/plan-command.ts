@@ -69,7 +69,7 @@ function textOf(planned: Plan): string | undefined {
 
 type Writing = Readonly<{ options: PlanCommandOptions; reading: ReadConfig; settings: SidecarSettings }>;
 
-/** Applies the plan where that is requested and nothing speaks against it; undefined where nothing was to be written. */
+/** Writes the planned node.conf if `write` is set and the plan has no problems; returns undefined if there was nothing to write. */
 async function writtenOf(planned: Plan, { options, reading, settings }: Writing) {
   const text = textOf(planned);
   if (!options.write || text === undefined || planned.problems.length > 0) return undefined;
@@ -109,7 +109,7 @@ function renderJson(document: PlanDocument): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Masked value by value: in the text as a whole a mask could end a string too early. */
+/** Masks value by value: in the text as a whole, a mask could end a string too early. */
 function maskedChange(change: ConfigChange, reading: ReadConfig): ConfigChange {
   const mask = (key: string, value: unknown) => {
     if (typeof value !== "string") return value;
@@ -139,7 +139,7 @@ function diffOf(configPath: string, reading: ReadConfig, planned: Plan): string 
   return withoutSecrets(patch, reading);
 }
 
-/** A pipeline's log is read by many: secrets of the lines around a change, comments included, are not printed. */
+/** Masks secrets in the lines around a change, comments included: many people read a pipeline's log. */
 function withoutSecrets(patch: string, { document }: ReadConfig): string {
   const secrets = findWrittenSecrets(buildConfigTree(document));
   return withoutSecretShapes(secrets.reduce((before, secret) => before.replaceAll(secret, '"[secret]"'), patch));

@@ -18,13 +18,13 @@ import { saveNodeIdentity } from "./state/save-node-identity.ts";
 import type { HeldState, UpkeepState } from "./state/upkeep-state.ts";
 import type { VersionResolution } from "./version/version-resolution.ts";
 
-/** What the pass knows by then. */
+/** The node's version, as the earlier steps of the pass found it. */
 export type PlanRequest = Readonly<{
   resolution: VersionResolution;
   doubtOfPlace: string | undefined;
 }>;
 
-/** What was found until now, and where the plan is noted. */
+/** Observations that planning reads, and notes the plan in. */
 export type PlanSeen = Readonly<{ config: ObservedConfig; restarts: ObservedRestarts; adoption: ObservedAdoption }>;
 
 export type PlanStepDependencies = HoldDependencies &
@@ -37,7 +37,7 @@ export type PlanStepDependencies = HoldDependencies &
     driver: NodeDriver | undefined;
   }>;
 
-/** Plans what leads from what is seen to what is desired, and notes the plan for a person to see. */
+/** Plans the way from the observed to the desired state, and notes the plan for a person to see. */
 export type PlanStep = (
   reading: ConfigReading,
   request: PlanRequest,

@@ -3,7 +3,6 @@ import { waitForAbort } from "#daemon/process/stop-signal.ts";
 import { pause, pauseWhileRunning } from "#daemon/time.ts";
 import type { PassWatch } from "./pass-watch.ts";
 
-/** When the loop runs. */
 export type ReconcileLoopOptions = Readonly<{
   /** Longest time between two passes. */
   maxIdleMs: number;
@@ -15,7 +14,7 @@ export type ReconcileLoopOptions = Readonly<{
 export type ReconcileLoopDependencies = Readonly<{
   log: Logger;
   watch: PassWatch;
-  /** What the pass that runs does now. */
+  /** Work of the running pass, for the report of one that hangs. */
   waitsFor: () => string;
 }>;
 
@@ -29,11 +28,11 @@ export type ReconcileLoop = Readonly<{
 /** Time until a pass that threw is tried again. */
 const retryMs = 1_000;
 
-/** How long a stop waits for the pass that runs. */
+/** Time for which a stop waits for the running pass. */
 const stopWithinMs = 2_000;
 
 /**
- * Runs passes: at once, whenever woken, and when the last pass requested the next. Events only wake it, so that nothing is done
+ * Runs passes: at once, whenever woken, and at the time that the last pass requested. Events only wake it, so that nothing is done
  * twice or inside an event callback. A pass that hangs is reported after its deadline; no other begins alongside it, and a stop does not wait for it.
  */
 export function startReconcileLoop(
@@ -67,7 +66,7 @@ export function startReconcileLoop(
   return { wake: () => wanted.abort(), done: run() };
 }
 
-/** Ends some time after the stop began, or when the pass is over. */
+/** Waits until `stopWithinMs` after the stop began, or until the pass is over. */
 async function waitForStop(stopping: AbortSignal, over: AbortSignal): Promise<number> {
   await waitForAbort(AbortSignal.any([stopping, over]));
   await pause(stopWithinMs, over);

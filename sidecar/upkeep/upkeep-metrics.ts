@@ -7,7 +7,7 @@ import { controlVerbs, type CommandWords } from "./command-words.ts";
 
 type UpgradeEnd = NonNullable<UpgradeRecord["end"]>;
 
-/** How an upgrade may end, as the record of one has it. */
+/** Ends of an upgrade, as its record names them. */
 const upgradeEnds = ["committed", "rolled-back", "given-up", "stranded"] as const satisfies readonly UpgradeEnd[];
 
 /** Metrics of the node's configuration, pruning and restarts. */
@@ -18,9 +18,9 @@ export type UpkeepMetrics = Readonly<{
   upgraded: (end: UpgradeEnd) => void;
   restoredByItself: (end: UpgradeEnd) => void;
   restartsInLastHour: (count: number) => void;
-  /** The commands that change this sidecar, so that an alert can show them. */
+  /** Publishes the commands that change this sidecar, so that an alert can show them. */
   commands: (command: CommandWords) => void;
-  /** What the last query returned; undefined when it returned nothing. */
+  /** Takes the answer of the last query; undefined if there was none. */
   pruneInfo: (info: PruneInfo | undefined) => void;
 }>;
 
@@ -100,7 +100,7 @@ export type PassMetrics = Readonly<{ made: (wallMs: number) => void; failed: () 
 
 /**
  * Creates `gatehouse_upkeep_passes_total`, `…_pass_failures_total` and `…_last_success_timestamp_seconds`. The last begins with 0, as
- * Prometheus's own practices have it for batch jobs: an upkeep that never made a pass is to set off the same alert.
+ * Prometheus's best practices advise for batch jobs: an upkeep that never made a pass is to set off the same alert.
  */
 export function createPassMetrics(registry: Registry): PassMetrics {
   const registers = [registry];

@@ -11,7 +11,7 @@ import { createPortHolders } from "./upgrade/node-power.ts";
 import { createNodeRpc } from "./upgrade/node-rpc.ts";
 import { observeNode } from "./version/node-observer.ts";
 
-/** The node as an upkeep reaches it: where it is, what restarts it, its tool, its RPC, and who listens at its ports. */
+/** The node as an upkeep reaches it: its place, driver, node_cli, RPC and references, and the processes that hold its ports. */
 export type UpkeepNode = ReturnType<typeof reachNode>;
 
 /**
@@ -34,12 +34,12 @@ export function reachNode(
     board: ConditionBoard;
     log: Logger;
     signal: AbortSignal;
-    /** Called when something new was seen. */
+    /** Called when something new has been seen. */
     wake: () => void;
   }>,
 ) {
   const connections = new AsyncDisposableStack();
-  // What may throw comes before what has to be ended.
+  // Whatever may throw comes before anything that has to be closed.
   const layout = () => place.layout();
   const { ops, compose, restart, nodeCli: cli } = settings;
   const started = {

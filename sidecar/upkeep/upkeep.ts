@@ -51,15 +51,15 @@ export type Upkeep = AsyncDisposable &
     wake: () => void;
     /** The node's version; undefined until it is known. */
     version: () => NodeVersion | undefined;
-    /** The directory of the node's data; undefined until node.conf or the settings say where it is. */
+    /** Directory of the node's data; undefined until node.conf or the settings name it. */
     dataPath: () => string | undefined;
-    /** Where the node's programs and node.conf are. */
+    /** Returns the paths of the node's programs and node.conf. */
     places: () => Readonly<{ binDirectory: string; configPath: string }>;
-    /** Restarts of the last hour, and how many an hour may have. */
+    /** Returns the number of restarts in the last hour, and the limit. */
     restarts: () => Readonly<{ used: number; perHour: number }>;
-    /** Whether the sidecar may change anything now: it has been told to, and no hold is in force. */
+    /** Whether the sidecar may change anything now: it has the authority to, and no hold is in force. */
     mayAct: () => boolean;
-    /** What a person may request of it. */
+    /** Requests that a person may make. */
     control: UpkeepControl;
   }>;
 
@@ -81,7 +81,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const seen = observeAll(state, settings, command, board);
   const document = () => seen.config.now().document;
   const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
-  // Held from the start, so that no other sidecar begins alongside this one; what is wrong with it is reported when it is needed.
+  // Held from the start, so that no other sidecar begins alongside this one; a problem with the lock is reported when it is needed.
   if (mode !== "observe") place.lock().acquire();
   const authority = () => decideAuthority(mode, state);
   const isHeld = () => state.hold.get() !== undefined;
@@ -91,7 +91,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const common = { settings, clock, log, events, health, signal, wake };
   const kept = openKeptParts(settings, { state, clock, signal, wake });
   const progress: PassProgress = { step: "beginning", passed: false };
-  // The first pass waits for what the RPC says of the version.
+  // The first pass waits for the version that the RPC reports.
   void health.looked.then(wake);
   const steps = createPassSteps(seen, {
     common,
@@ -129,7 +129,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   };
 }
 
-/** What a person may look at. */
+/** Lists the observations that a person may look at. */
 function listFound({ adoption, config, upgrade }: Observations) {
   return { plan: () => adoption.now().plan, config, upgrade };
 }
@@ -157,7 +157,7 @@ function startPasses(
   });
 }
 
-/** Where the node's data are, as the last node.conf that could be used says. */
+/** Finds the directory of the node's data by the last usable node.conf; undefined before there was one. */
 function dataPathIn(
   document: ConfigDocument | undefined,
   { node }: SidecarSettings,
