@@ -13,7 +13,7 @@ import { describeChange } from "#node/conf/describe-change.ts";
 import type { ConfigChange } from "#node/conf/monitor-change.ts";
 import { withoutCredentials } from "#node/conf/shown-value.ts";
 import type { PlanDocument } from "./plan/plan-document.ts";
-import { plan, type Plan } from "./plan/plan.ts";
+import { findWrite, plan, type Plan } from "./plan/plan.ts";
 
 /** Options of `gatehouse plan`. */
 export type PlanCommandOptions = Readonly<{
@@ -59,12 +59,8 @@ export async function runPlanCommand(
 
 type ReadConfig = Extract<ConfigReading, { ok: true }>;
 
-function writeOf(planned: Plan) {
-  return planned.actions.find((action) => action.kind === "write-config");
-}
-
 function textOf(planned: Plan): string | undefined {
-  return writeOf(planned)?.text;
+  return findWrite(planned)?.text;
 }
 
 type Writing = Readonly<{ options: PlanCommandOptions; reading: ReadConfig; settings: SidecarSettings }>;
@@ -93,7 +89,7 @@ function documentOf(
   planned: Plan,
   options: PlanCommandOptions & Readonly<{ written: boolean }>,
 ): PlanDocument {
-  const action = writeOf(planned);
+  const action = findWrite(planned);
   return {
     ...nothingKnown(options),
     drift: action !== undefined,
@@ -121,7 +117,7 @@ function maskedChange(change: ConfigChange, reading: ReadConfig): ConfigChange {
 }
 
 function render(configPath: string, reading: ReadConfig, planned: Plan, { isColored }: CommandOutput): string {
-  const action = writeOf(planned);
+  const action = findWrite(planned);
   if (action === undefined) return planned.problems.length === 0 ? `${configPath}: nothing to do.\n` : "";
   const diff = diffOf(configPath, reading, planned);
   const reasons = withoutSecrets(action.changes.map((change) => `  ${describeChange(change)}`).join("\n"), reading);
