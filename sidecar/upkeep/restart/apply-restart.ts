@@ -70,7 +70,7 @@ export async function applyRestart(
       isKept: state.store.failure() === undefined,
       settledForMs: isPruning() ? 0 : clock.monotonicMs() - config.now().contentSinceMs,
       settleMs,
-      contested: contested(request, config, dependencies),
+      contested: findContest(request, config, dependencies),
       wallMs: clock.wallMs(),
       monotonicMs: clock.monotonicMs(),
     },
@@ -78,7 +78,7 @@ export async function applyRestart(
   );
   metrics.restartsInLastHour(budget.used());
   if (decision.go && decision.due.cause === "configuration" && reading.ok) {
-    const refusal = await explainRefusedEdit(reading, editOptions(request, seen, dependencies), {
+    const refusal = await explainRefusedEdit(reading, buildEditOptions(request, seen, dependencies), {
       ...dependencies,
       config,
     });
@@ -93,7 +93,7 @@ export async function applyRestart(
   return decision.go || decision.wakeInMs === undefined ? {} : { wakeInMs: decision.wakeInMs };
 }
 
-function editOptions(
+function buildEditOptions(
   { version }: RestartRequest,
   { process, restarts }: ApplyRestartSeen,
   { settings, driver, signal }: Pick<ApplyRestartDependencies, "settings" | "driver" | "signal">,
@@ -114,7 +114,7 @@ function editOptions(
  * again and again counts too, if the node most likely runs with the corrected content, as it did before the drift: a restart for each correction would be a
  * storm, however slow.
  */
-function contested(
+function findContest(
   { reading, version }: RestartRequest,
   config: ObservedConfig,
   {

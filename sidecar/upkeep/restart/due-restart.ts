@@ -44,7 +44,7 @@ export async function findDueRestart(
     // The budget was charged when it began. A sidecar that is killed at each attempt does not get a free one each time.
     return { cause, reason, urgent: true, isCharged: !isFinishing };
   }
-  const retry = isRestarting ? undefined : retryOf(dependencies);
+  const retry = isRestarting ? undefined : findRetry(dependencies);
   if (retry !== undefined) {
     const reason = `${retry.why}, so what failed is tried again: ${retry.reason}`;
     // A person's word is no storm that the budget has to end. A version that alternates would be one.
@@ -65,7 +65,7 @@ export async function findDueRestart(
 }
 
 /** Finds the failed restart to try again; drops it if somebody has started the node meanwhile. */
-function retryOf({
+function findRetry({
   state,
   events,
   health,

@@ -46,7 +46,8 @@ export function endHold(
   const retries = failed !== undefined && !isBack(failed, health.current());
   const upgrade = state.upgrade.get();
   const stranded = upgrade?.end === "stranded" ? upgrade : undefined;
-  const then = stranded === undefined ? nextWords(failed, retries) : nextOfStranded(stranded, { retries, byPerson });
+  const then =
+    stranded === undefined ? describeNext(failed, retries) : describeNextOfStranded(stranded, { retries, byPerson });
   state.atomically(() => {
     state.hold.set(undefined);
     // The upgrade goes on by itself: a restart alongside it would start the node between two versions.
@@ -61,14 +62,14 @@ export function endHold(
   return then;
 }
 
-function nextWords(failed: FailedRestart | undefined, retries: boolean): string {
+function describeNext(failed: FailedRestart | undefined, retries: boolean): string {
   if (failed === undefined) return "The node had come back with what was restored, so nothing is tried again.";
   return retries
     ? `What failed is tried again: a restart of the node (${failed.reason}).`
     : "The node has come back meanwhile, so nothing is tried again.";
 }
 
-function nextOfStranded(
+function describeNextOfStranded(
   { from, to, restoredFrom }: UpgradeRecord,
   { retries, byPerson }: Readonly<{ retries: boolean; byPerson: boolean }>,
 ): string {

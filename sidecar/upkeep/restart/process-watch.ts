@@ -40,7 +40,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
     // Starts that are closer to each other count as the same one.
     hasEnded = start > firstStartMs + startPrecisionMs;
   };
-  const looks = async (look: LookAtProcess) => {
+  const lookUntilEnded = async (look: LookAtProcess) => {
     while (!until.aborted) {
       const start = await look(until);
       if (until.aborted) return;
@@ -49,7 +49,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
       await pause(lookIntervalMs, until);
     }
   };
-  const done = lookAt === undefined ? Promise.resolve() : looks(lookAt);
+  const done = lookAt === undefined ? Promise.resolve() : lookUntilEnded(lookAt);
   // An error is thrown to the owner when it disposes of the watch; until then it is not an unhandled rejection.
   done.catch(() => undefined);
   return {
@@ -75,10 +75,13 @@ export async function prepareProcessLook(driver: NodeDriver): Promise<LookAtProc
       return isRunning === "unknown" ? isRunning : isRunning ? "running" : "not-running";
     };
   }
-  return processes === undefined ? undefined : appearing(processes, await processes());
+  return processes === undefined ? undefined : createNewProcessLook(processes, await processes());
 }
 
-function appearing(processes: NonNullable<NodeDriver["processes"]>, before: readonly number[]): LookAtProcess {
+function createNewProcessLook(
+  processes: NonNullable<NodeDriver["processes"]>,
+  before: readonly number[],
+): LookAtProcess {
   let areVisible = false;
   return async () => {
     const now = await processes();

@@ -67,7 +67,7 @@ async function restartOrSay(
       return { ok: false, message };
     }
     const afterMs = dependencies.clock.monotonicMs() - beganMs;
-    return { ok: false, message, end: endOfCommand(error.startStatus, afterMs) };
+    return { ok: false, message, end: judgeExitStatus(error.startStatus, afterMs) };
   }
 }
 
@@ -75,7 +75,7 @@ async function restartOrSay(
 const ownStatusesEnd = 126;
 
 /** Judges a failed start command by its exit status: one of its own means that it has waited for the node, which did not start. */
-function endOfCommand(status: number | undefined, afterMs: number): StartEnd | undefined {
+function judgeExitStatus(status: number | undefined, afterMs: number): StartEnd | undefined {
   return status !== undefined && status > 0 && status < ownStatusesEnd ? { kind: "ended", afterMs } : undefined;
 }
 

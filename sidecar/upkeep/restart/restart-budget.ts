@@ -33,25 +33,25 @@ export function createRestartBudget(
   );
   const startMs = clock.monotonicMs();
   const now = { ...boot(), wallMs: clock.wallMs() };
-  const ageOf = (row: Readonly<Record<string, unknown>>) =>
+  const computeAge = (row: Readonly<Record<string, unknown>>) =>
     now.bootId !== undefined && row["boot_id"] === now.bootId
       ? now.sinceBootMs - Number(row["boot_ms"])
       : now.wallMs - Number(row["at_ms"]);
   let madeMs = database
     .prepare("SELECT at_ms, boot_id, boot_ms FROM restart")
     .all()
-    .map((row) => startMs - Math.max(0, ageOf(row)));
+    .map((row) => startMs - Math.max(0, computeAge(row)));
   const used = () => {
     madeMs = madeMs.filter((atMs) => clock.monotonicMs() - atMs < hourMs);
     return madeMs.length;
   };
-  const limitOf = (purpose: RestartPurpose) => (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1);
+  const getLimit = (purpose: RestartPurpose) => (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1);
   let number = 0;
   return {
     used,
-    allows: (purpose) => used() < limitOf(purpose),
+    allows: (purpose) => used() < getLimit(purpose),
     allowsAtMs: (purpose) => {
-      const limit = limitOf(purpose);
+      const limit = getLimit(purpose);
       const freed = used() < limit ? undefined : madeMs.toSorted((a, b) => a - b).at(-limit);
       return limit === 0 || freed === undefined ? undefined : freed + hourMs;
     },

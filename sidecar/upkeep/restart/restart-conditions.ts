@@ -12,20 +12,20 @@ export function deriveRestartConditions(
   words: RestartWords,
 ): readonly ConditionReport[] {
   return [
-    ...(hold === undefined ? [] : [unheld(hold, words)]),
-    ...(rollBack === undefined ? [] : [rollBackReady(rollBack)]),
-    ...(settled === undefined ? [] : [restartSettled(settled, words)]),
+    ...(hold === undefined ? [] : [deriveUnheld(hold, words)]),
+    ...(rollBack === undefined ? [] : [deriveRollBackReady(rollBack)]),
+    ...(settled === undefined ? [] : [deriveRestartSettled(settled, words)]),
   ];
 }
 
-function unheld(hold: NonNullable<RestartObservation["hold"]>, { command }: RestartWords): ConditionReport {
+function deriveUnheld(hold: NonNullable<RestartObservation["hold"]>, { command }: RestartWords): ConditionReport {
   const type = "Unheld";
   if (hold === "none") return { type, status: "True", reason: "NoHold", message: "No hold is in force." };
   const message = `${hold.message} Change the desired state, or run \`${command("resume")}\` when the cause is fixed.`;
   return { type, status: "False", reason: "Held", message };
 }
 
-function restartSettled(
+function deriveRestartSettled(
   settled: NonNullable<RestartObservation["settled"]>,
   { driver }: RestartWords,
 ): ConditionReport<"RestartSettled"> {
@@ -51,13 +51,13 @@ function restartSettled(
   return { type, status: "False", reason, message };
 }
 
-function rollBackReady(found: RollBackFinding): ConditionReport<"RollBackReady"> {
+function deriveRollBackReady(found: RollBackFinding): ConditionReport<"RollBackReady"> {
   const type = "RollBackReady";
   if (found.kind === "noRestarts") {
     const message = "The sidecar does not restart the node (restart.driver, upkeep.mode), so it never has to go back.";
     return { type, status: "Unknown", reason: "NoRestarts", message };
   }
-  if (found.kind === "nothing") return nothingKept(found.because);
+  if (found.kind === "nothing") return deriveNothingKept(found.because);
   const { kind, directory } = found;
   const path = join(directory, "healthy.conf");
   if (kind === "notKept") {
@@ -72,7 +72,7 @@ function rollBackReady(found: RollBackFinding): ConditionReport<"RollBackReady">
   return { type, status: "Unknown", reason: "Assumed", message };
 }
 
-function nothingKept(
+function deriveNothingKept(
   because: Extract<RollBackFinding, { kind: "nothing" }>["because"],
 ): ConditionReport<"RollBackReady"> {
   const type = "RollBackReady";

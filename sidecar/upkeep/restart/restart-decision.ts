@@ -79,7 +79,7 @@ export function decideRestart(
   if (due === undefined) {
     const unable = situation.authority === "acts" ? driverProblem : undefined;
     if (unable !== undefined) return wait("ProgramMissing", `The node can't be restarted: ${unable}.`);
-    return wait("Idle", idle(situation.startingUntilMs));
+    return wait("Idle", describeIdle(situation.startingUntilMs));
   }
   const why = `A restart is due (${due.reason})`;
   if (situation.authority === "observes") {
@@ -101,7 +101,7 @@ export function decideRestart(
     return wait("ConfigUnusable", message);
   }
   if (situation.contested !== undefined && due.cause === "configuration") {
-    return contested(situation.contested, why);
+    return waitWhileContested(situation.contested, why);
   }
   const unsettledMs = situation.settleMs - situation.settledForMs;
   if (unsettledMs > 0) {
@@ -119,18 +119,21 @@ export function decideRestart(
       Math.min(lookAgainMs, opensAtMs - wallMs),
     );
   }
-  if (due.isCharged !== true && !budget.allows("ordinary")) return overBudget(situation, why, budget);
+  if (due.isCharged !== true && !budget.allows("ordinary")) return waitForBudget(situation, why, budget);
   return { go: true, due };
 }
 
-function contested({ untilMs, resume }: NonNullable<RestartSituation["contested"]>, why: string): RestartDecision {
+function waitWhileContested(
+  { untilMs, resume }: NonNullable<RestartSituation["contested"]>,
+  why: string,
+): RestartDecision {
   const message =
     `${why}; another program keeps writing node.conf, so it waits until ${new Date(untilMs).toISOString()}, or until \`${resume}\` is run. ` +
     "Stop that program first: SoleWriter says what it writes, and how to find it.";
   return wait("Contested", message, lookAgainMs / 10);
 }
 
-function overBudget({ wallMs, monotonicMs }: RestartSituation, why: string, budget: RestartBudget): RestartDecision {
+function waitForBudget({ wallMs, monotonicMs }: RestartSituation, why: string, budget: RestartBudget): RestartDecision {
   const atMs = budget.allowsAtMs("ordinary");
   if (atMs === undefined) {
     return wait("BudgetExhausted", `${why}; restart.budgetPerHour allows none, so restart it by hand.`);
@@ -143,7 +146,7 @@ function overBudget({ wallMs, monotonicMs }: RestartSituation, why: string, budg
   return wait("BudgetExhausted", message, Math.min(lookAgainMs, waitMs));
 }
 
-function idle(startingUntilMs: number | undefined): string {
+function describeIdle(startingUntilMs: number | undefined): string {
   if (startingUntilMs === undefined) return "No restart is due.";
   const until = new Date(startingUntilMs).toISOString();
   return `No restart is due: the node has not answered since it started, and may take until ${until} (restart.answersWithinMs).`;

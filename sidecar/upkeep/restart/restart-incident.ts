@@ -145,7 +145,7 @@ export async function attemptRestart(
   const instanceId = await readInstanceId(driver, incident.signal);
   state.atomically(() => {
     budget.record(purpose === "ordinary" ? incident.reason : purpose);
-    enter({ phase: "commanded", instanceId }, incident, dependencies);
+    notePhase({ phase: "commanded", instanceId }, incident, dependencies);
     state.retry.set(undefined);
     state.requestedRestart.set(undefined);
     state.startedWith.set(undefined);
@@ -161,7 +161,7 @@ export async function attemptRestart(
     const after = await readConfig(incident, dependencies);
     if (before.ok && before.contentHash === after.contentHash) startedWith = before;
     state.atomically(() => {
-      enter({ phase: "verifying" }, incident, dependencies);
+      notePhase({ phase: "verifying" }, incident, dependencies);
       if (startedWith === undefined) state.nodeHas.set("unknown");
     });
     return report;
@@ -183,7 +183,7 @@ async function proveMade(
   return { verified, startedWith: isUnchanged ? before : undefined };
 }
 
-function enter(
+function notePhase(
   { phase, instanceId }: Pick<RestartInFlight, "phase"> & Readonly<{ instanceId?: string | undefined }>,
   { reason, isFinishing }: RestartIncident,
   { state, clock }: RestartIncidentDependencies,

@@ -71,7 +71,7 @@ export async function restartAndVerify(
     const { complaint } = await restart();
     const said = complaint === undefined ? "" : ` (the restart command said: ${complaint})`;
     progress.restarted();
-    const { within, end } = await awaitHeight(progress, lookAt, options, dependencies);
+    const { within, end } = await waitForHeight(progress, lookAt, options, dependencies);
     if (!progress.advanced() && !progress.restsAsBefore()) {
       return { ok: false, message: `${progress.describe()} ${within}${said}`, end };
     }
@@ -83,7 +83,7 @@ export async function restartAndVerify(
     ended.abort();
     await watching;
   }
-  if (lastPush !== undefined && (await pushIsMissing(pushBefore, lastPush, options))) {
+  if (lastPush !== undefined && (await isPushMissing(pushBefore, lastPush, options))) {
     return { ok: false, message: `no metrics reached the Pushgateway within ${options.metricsWithinMs} ms` };
   }
   return { ok: true, tookMs: clock.monotonicMs() - beganMs };
@@ -94,7 +94,7 @@ export async function restartAndVerify(
  * unless the process is known to have ended, then for the height. Returns the time allowed, in words, and the end of the start. Time in which this process
  * stood still is not counted: the node's answers in it were not read.
  */
-async function awaitHeight(
+async function waitForHeight(
   progress: HeightProgress,
   lookAt: LookAtProcess | undefined,
   { answersWithinMs, healthyWithinMs, isMade, signal }: VerificationOptions,
@@ -102,7 +102,7 @@ async function awaitHeight(
 ): Promise<Readonly<{ within: string; end: StartEnd | undefined }>> {
   const doneMs = clock.monotonicMs();
   await using process = watchProcess(lookAt, { hasRun: !isMade, signal });
-  const stage = () => {
+  const findStage = () => {
     const answeredMs = progress.answeredAtMs();
     if (answeredMs !== undefined) {
       const within = `within ${healthyWithinMs} ms after its first answer`;
@@ -122,7 +122,7 @@ async function awaitHeight(
   let endedMs: number | undefined;
   let stoodMs = 0;
   for (;;) {
-    const { untilMs: countedUntilMs, within, waits } = stage();
+    const { untilMs: countedUntilMs, within, waits } = findStage();
     const untilMs = countedUntilMs + stoodMs;
     const nowMs = clock.monotonicMs();
     if (process.hasEnded()) endedMs ??= nowMs;
@@ -162,7 +162,7 @@ async function watchHeight(
 }
 
 /** Whether the last answer within the time limit came from a Pushgateway that had no new push of the node. */
-async function pushIsMissing(
+async function isPushMissing(
   before: PushLook | undefined,
   lastPush: (signal: AbortSignal) => Promise<PushLook>,
   options: VerificationOptions,

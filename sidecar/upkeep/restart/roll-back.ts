@@ -150,10 +150,10 @@ export async function noteRollBack(
 ): Promise<void> {
   if (state.store.failure() !== undefined) return;
   const kept = seen.now().kept ?? (await readKeptHealthy({ state, versions, log }));
-  seen.note({ kept, rollBack: rollBackFinding(kept, situation, state) });
+  seen.note({ kept, rollBack: findRollBack(kept, situation, state) });
 }
 
-function rollBackFinding(
+function findRollBack(
   { hash, proof, failedUntilMs }: KeptConfig,
   { restarts, isUnread, facts }: RollBackSituation,
   { directory, nodeHas }: Pick<UpkeepState, "directory" | "nodeHas">,

@@ -58,7 +58,7 @@ export async function recordRunningConfig(
   await noteStart(reading, seen, dependencies);
   const known = state.startedWith.get();
   const isKnown = known !== undefined && hasSameMeaning(known, document, version);
-  const proof: HealthyProof = isKnown && advances(reading, restarts, dependencies) ? "advanced" : "assumed";
+  const proof: HealthyProof = isKnown && hasAdvanced(reading, restarts, dependencies) ? "advanced" : "assumed";
   const kept = restarts.now().kept ?? (await readKeptHealthy(dependencies));
   restarts.note({ kept });
   if (proof === "assumed" && isUnread(seen.process.now(), seen.config.contentHash)) return;
@@ -114,7 +114,7 @@ async function noteStart(
 }
 
 /** Whether the height has risen since this content was first seen in force, or the references have no block after it. */
-function advances(
+function hasAdvanced(
   { contentHash }: UsableReading,
   restarts: ObservedRestarts,
   { health }: Pick<RunningConfigDependencies, "health">,

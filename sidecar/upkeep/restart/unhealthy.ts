@@ -28,7 +28,11 @@ export async function explainUnhealthy(
   const { health } = dependencies;
   if (isUnasked(process, health)) return undefined;
   const wasStarting = process.now().startingUntilMs !== undefined;
-  const startingUntilMs = await startupDeadline(process, { answersWithinMs, seesProcess: isRestarted }, dependencies);
+  const startingUntilMs = await findStartupDeadline(
+    process,
+    { answersWithinMs, seesProcess: isRestarted },
+    dependencies,
+  );
   process.note({ startingUntilMs });
   // Until it answers, a node counts as neither well nor unwell.
   if (wasStarting && process.now().silence === undefined) process.note({ unwell: undefined });
@@ -91,7 +95,7 @@ export async function explainHung(
  * over. A node whose process is gone is not starting. If the driver does not know when it started, the time counts from the first look without an answer, for
  * a node that was never seen to answer or whose port was closed meanwhile. Undefined if the node answers, does not run, or hangs.
  */
-async function startupDeadline(
+async function findStartupDeadline(
   process: ObservedProcess,
   {
     answersWithinMs,
