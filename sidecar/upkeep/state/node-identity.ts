@@ -36,7 +36,7 @@ export function identifyNode(
   settings: IdentitySettings,
   configPath: string,
   document: ConfigDocument | undefined,
-  realPath = realPathOf(configPath),
+  realPath = findRealPath(configPath),
 ): NodeIdentity {
   const { node } = settings;
   return {
@@ -45,14 +45,14 @@ export function identifyNode(
     // Not node.dataPath, which only names the disk that is watched.
     dataPath: document === undefined ? undefined : findDataPath(undefined, configPath, document.value),
     chainId: node.chainId,
-    host: hostOf(settings),
+    host: identifyHost(settings),
   };
 }
 
 /** Lists the paths of node.conf in each layout of a workspace. */
 export function listLayoutPaths(node: IdentitySettings["node"]): readonly string[] {
   const paths = nodeReleases.map(({ since }) => resolveNodeLayout(node, parseNodeVersion(since)).configPath);
-  return [...new Set(paths.map(realPathOf))];
+  return [...new Set(paths.map(findRealPath))];
 }
 
 /** Formats a node's identity for a person who has two nodes. */
@@ -60,7 +60,7 @@ export function formatIdentity({ configPath, dataPath, chainId, host }: NodeIden
   return `${configPath} (data ${dataPath ?? "not known"}, chain ${chainId}, ${host.kind} ${host.name})`;
 }
 
-function hostOf({ restart, docker, kubernetes }: IdentitySettings): NodeHost {
+function identifyHost({ restart, docker, kubernetes }: IdentitySettings): NodeHost {
   if (restart.driver === "kubernetes" && kubernetes.pod !== undefined) return { kind: "pod", name: kubernetes.pod };
   if (restart.driver === "docker" && docker.container !== undefined) {
     return { kind: "container", name: docker.container };
@@ -68,7 +68,7 @@ function hostOf({ restart, docker, kubernetes }: IdentitySettings): NodeHost {
   return { kind: "machine", name: hostname() };
 }
 
-function realPathOf(path: string): string {
+function findRealPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {

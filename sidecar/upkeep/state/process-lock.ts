@@ -65,9 +65,9 @@ export function createProcessLock(lockPath: string, node: string): ProcessLock {
       held = { database, inode: statSync(lockPath).ino };
     } catch (cause) {
       database?.close();
-      return lockFailure(cause as Error & { errcode?: number }, lockPath, holderPath);
+      return explainLockFailure(cause as Error & { errcode?: number }, lockPath, holderPath);
     }
-    nameHolder(holderPath, node);
+    writeHolder(holderPath, node);
     return { ok: true };
   };
   const remove = () => {
@@ -82,7 +82,7 @@ export function formatHolder({ pid, host, since }: LockHolder): string {
   return `process ${pid} on host ${host}, since ${since},`;
 }
 
-function nameHolder(path: string, node: string): void {
+function writeHolder(path: string, node: string): void {
   const holder: LockHolder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), node };
   try {
     // Removed and created again: anybody who may write here could put a named pipe in its place, and the write would wait for ever.
@@ -94,7 +94,11 @@ function nameHolder(path: string, node: string): void {
   }
 }
 
-function lockFailure(cause: Error & { errcode?: number }, lockPath: string, holderPath: string): ProcessLockResult {
+function explainLockFailure(
+  cause: Error & { errcode?: number },
+  lockPath: string,
+  holderPath: string,
+): ProcessLockResult {
   const code = (cause.errcode ?? 0) & 0xff;
   // The file is another user's, whether or not this one may read it.
   if (code === readOnly || (code === cannotOpen && existsSync(lockPath))) {

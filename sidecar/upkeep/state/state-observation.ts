@@ -36,12 +36,12 @@ export async function lookAtState(
     stateDeadline,
   }: Readonly<{ state: Pick<UpkeepState, "store" | "directory">; stateDeadline: FileDeadline }>,
 ): Promise<void> {
-  store.suspend(await hangingState(directory, stateDeadline));
+  store.suspend(await findHangingFailure(directory, stateDeadline));
   store.flush();
   seen.note({ isLookedAt: true, failure: store.failure(), copyNotKept });
 }
 
-async function hangingState(directory: string, fileDeadline: FileDeadline): Promise<StoreFailure | undefined> {
+async function findHangingFailure(directory: string, fileDeadline: FileDeadline): Promise<StoreFailure | undefined> {
   try {
     await fileDeadline.call(`looking at the state directory ${directory}`, () =>
       stat(directory).catch(() => undefined),

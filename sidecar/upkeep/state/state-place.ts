@@ -32,7 +32,7 @@ export function listStatePlaces(
   if (stateDirectory !== undefined) return [resolve(stateDirectory)];
   const { configPath: path, chainId, host } = identifyNode(settings, configPath, undefined);
   const key = hash("sha256", JSON.stringify([path, chainId, host])).slice(0, 16);
-  return [join(workspaceOf(settings, configPath), workspaceState), join(userStateDirectory, key)];
+  return [join(locateWorkspace(settings, configPath), workspaceState), join(userStateDirectory, key)];
 }
 
 /**
@@ -51,7 +51,7 @@ export function chooseStatePlace(
   if (used !== undefined) return used;
   const [first, ...others] = places;
   if (settings.upkeep.stateDirectory !== undefined) return first;
-  const workspace = workspaceOf(settings, configPath);
+  const workspace = locateWorkspace(settings, configPath);
   if (!existsSync(workspace)) {
     throw new StartupError(
       `the node's workspace ${workspace} is not there; mount it, or set GATEHOUSE_SIDECAR_NODE_WORKSPACE to where it is.`,
@@ -61,7 +61,7 @@ export function chooseStatePlace(
   return others[0] ?? first;
 }
 
-function workspaceOf({ node }: StatePlaceSettings, configPath: string): string {
+function locateWorkspace({ node }: StatePlaceSettings, configPath: string): string {
   return resolve(node.workspace ?? dirname(configPath));
 }
 

@@ -54,7 +54,7 @@ export function createStateStore(database: DatabaseSync, path: string): StateSto
     } catch (error) {
       // A full disk ends the transaction by itself.
       if (database.isTransaction) database.exec("ROLLBACK");
-      failed = storeFailure(error, path);
+      failed = explainFailure(error, path);
       if (failed === undefined) throw error;
       return;
     }
@@ -105,7 +105,7 @@ const remedies: Readonly<Record<number, Readonly<{ reason: StoreFailure["reason"
   14: { reason: "NotWritten", remedy: "let the sidecar's user write to its directory" },
 };
 
-function storeFailure(error: unknown, path: string): StoreFailure | undefined {
+function explainFailure(error: unknown, path: string): StoreFailure | undefined {
   const { errcode, message } = error as Error & Readonly<{ errcode?: number }>;
   if (errcode === undefined) return undefined;
   // Extended result codes have the primary one in their lowest byte.

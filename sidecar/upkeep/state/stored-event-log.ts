@@ -15,7 +15,7 @@ export function createStoredEventLog(store: StateStore, clock: Clock): EventLog 
   const insert = database.prepare("INSERT INTO event (at_ms, kind, message, why) VALUES (?, ?, ?, ?)");
   const prune = database.prepare("DELETE FROM event WHERE id <= (SELECT max(id) FROM event) - ?");
   const select = database.prepare("SELECT at_ms, kind, message, why FROM event ORDER BY id DESC LIMIT ?");
-  let events: readonly SidecarEvent[] = select.all(eventsKept).map(eventOf);
+  let events: readonly SidecarEvent[] = select.all(eventsKept).map(readEvent);
   let unwritten: readonly StoredEvent[] = [];
   const write: StoreWrite = {
     run: () => {
@@ -42,7 +42,7 @@ export function createStoredEventLog(store: StateStore, clock: Clock): EventLog 
   };
 }
 
-function eventOf(row: Record<string, SQLOutputValue>): SidecarEvent {
+function readEvent(row: Record<string, SQLOutputValue>): SidecarEvent {
   const at = new Date(Number(row["at_ms"])).toISOString();
   const event = { at, kind: row["kind"] as EventKind, message: String(row["message"]) };
   return row["why"] === null ? event : { ...event, why: String(row["why"]) };

@@ -135,23 +135,23 @@ export function openUpkeepState(directory: string): UpkeepState {
   const store = createStateStore(database, path);
   return {
     directory,
-    identity: fact(store, "identity"),
-    nodeTies: fact(store, "nodeTies"),
-    adopted: fact(store, "adopted"),
-    auditedConfig: fact(store, "auditedConfig"),
-    nodeHas: fact(store, "nodeHas"),
-    startedWith: fact(store, "startedWith"),
-    healthy: fact(store, "healthy"),
-    hold: fact(store, "hold"),
-    restartInFlight: fact(store, "restartInFlight"),
-    retry: fact(store, "retry"),
-    requestedRestart: fact(store, "askedRestart"),
-    upgrade: fact(store, "upgrade"),
-    scheduledUpgrade: fact(store, "scheduledUpgrade"),
-    dataEvidence: fact(store, "dataEvidence"),
-    ownRestores: fact(store, "ownRestores"),
-    volumeGrownAtMs: fact(store, "volumeGrownAtMs"),
-    diskHistory: fact(store, "diskHistory"),
+    identity: openFact(store, "identity"),
+    nodeTies: openFact(store, "nodeTies"),
+    adopted: openFact(store, "adopted"),
+    auditedConfig: openFact(store, "auditedConfig"),
+    nodeHas: openFact(store, "nodeHas"),
+    startedWith: openFact(store, "startedWith"),
+    healthy: openFact(store, "healthy"),
+    hold: openFact(store, "hold"),
+    restartInFlight: openFact(store, "restartInFlight"),
+    retry: openFact(store, "retry"),
+    requestedRestart: openFact(store, "askedRestart"),
+    upgrade: openFact(store, "upgrade"),
+    scheduledUpgrade: openFact(store, "scheduledUpgrade"),
+    dataEvidence: openFact(store, "dataEvidence"),
+    ownRestores: openFact(store, "ownRestores"),
+    volumeGrownAtMs: openFact(store, "volumeGrownAtMs"),
+    diskHistory: openFact(store, "diskHistory"),
     store,
     atomically: store.atomically,
     [Symbol.dispose]: () => {
@@ -163,7 +163,7 @@ export function openUpkeepState(directory: string): UpkeepState {
   };
 }
 
-function fact<T>(store: StateStore, name: string): Fact<T> {
+function openFact<T>(store: StateStore, name: string): Fact<T> {
   const { database } = store;
   const write = database.prepare(
     "INSERT INTO fact VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
