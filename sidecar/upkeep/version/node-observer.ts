@@ -69,7 +69,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     hasLooked = true;
     pruneInfo = undefined;
     failures += 1;
-    dueMs = clock.monotonicMs() + waitMs(failures, options.intervalMs);
+    dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
     reportFailedLook(watchedLook, error, board);
     onChange();
   };
@@ -80,13 +80,13 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
       return;
     }
     nodeAnswered = answersNow(health());
-    versions.heard(await believedVersion(nodeCli, versions.printed(), signal));
+    versions.heard(await confirmVersion(nodeCli, versions.printed(), signal));
     const answer = await nodeCli.pruneInfo(signal);
     hasLooked = true;
     if (signal.aborted) return;
     pruneInfo = answer.ok ? answer.value : undefined;
     failures = answer.ok ? 0 : failures + 1;
-    board.set(nodeCliCondition(answer, clock.wallMs() + waitMs(failures, options.intervalMs)));
+    board.set(deriveNodeCliCondition(answer, clock.wallMs() + computeWaitMs(failures, options.intervalMs)));
     onChange();
   };
   const followVersion = () => {
@@ -101,7 +101,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     const hasBegunToAnswer = failures > 0 && !nodeAnswered && answersNow(health());
     if (clock.monotonicMs() < dueMs && !hasBegunToAnswer) return;
     await look(signal);
-    dueMs = clock.monotonicMs() + waitMs(failures, options.intervalMs);
+    dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
   };
   const intervalMs = Math.min(checkMs, options.intervalMs);
   const done = poll({ name: "node_cli", failed, intervalMs, signal: options.signal }, lookWhenDue, dependencies);
@@ -159,7 +159,7 @@ const repeatedAfterMs = 250;
  * Reads the version that the tool prints. The version decides where node.conf is and how its keys are named, so a changed answer
  * counts only once the tool has given it twice in a row: a single odd answer is ignored.
  */
-async function believedVersion(
+async function confirmVersion(
   nodeCli: NodeCli,
   before: string | undefined,
   signal: AbortSignal,
@@ -181,11 +181,11 @@ function answersNow({ answers, failure }: NodeHealth): boolean {
 }
 
 /** Computes the time until the next query, after a number of failures in a row. */
-function waitMs(failures: number, intervalMs: number): number {
+function computeWaitMs(failures: number, intervalMs: number): number {
   return failures === 0 ? intervalMs : doubleWait(failures, { initialMs: checkMs, maxMs: intervalMs });
 }
 
-function nodeCliCondition(result: NodeCliResult<PruneInfo>, againAtMs: number): ConditionReport {
+function deriveNodeCliCondition(result: NodeCliResult<PruneInfo>, againAtMs: number): ConditionReport {
   const type = "NodeCliWorking";
   if (result.ok) return { type, status: "True", reason: "Working", message: "node_cli prune --get answers." };
   const message = `${result.message} It is run again at ${new Date(againAtMs).toISOString()}.`;

@@ -44,7 +44,7 @@ export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObs
   if (resolution === undefined) return [];
   const { version, source, disagreements } = resolution;
   if (version === undefined) {
-    return [{ type, status: "False", reason: "VersionUnknown", message: unknownVersion(resolution) }];
+    return [{ type, status: "False", reason: "VersionUnknown", message: explainUnknownVersion(resolution) }];
   }
   const base = `The node's version is ${version.text} (${source}).`;
   if (doubtOfPlace !== undefined) {
@@ -55,7 +55,7 @@ export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObs
   return [{ type, status: "False", reason: "Disagreement", message }];
 }
 
-function unknownVersion({ heard }: VersionResolution): string {
+function explainUnknownVersion({ heard }: VersionResolution): string {
   const but = heard.length === 0 ? "nothing shows it" : `${heard.join(", ")}, which names no version of this node`;
   return `The node's version is not known (${but}). Set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, e.g. 0.16.2.`;
 }

@@ -42,13 +42,13 @@ type Candidate = Readonly<{ source: string; version: NodeVersion }>;
  * as long as node_cli's is unchanged, but decides no names of keys: the node may come back as another version. Pure.
  */
 export function resolveVersion(sources: VersionSources): VersionResolution {
-  const candidates = candidatesOf(sources);
+  const candidates = listCandidates(sources);
   const [first, ...others] = candidates;
-  if (first === undefined) return { disagreements: [], heard: heardOf(sources) };
+  if (first === undefined) return { disagreements: [], heard: listHeard(sources) };
   const disagreements = others
     .filter(({ version }) => version.release !== first.version.release)
     .map(({ source, version }) => `${source} says ${version.text}`);
-  const doubt = doubtOf(first, others, sources.binary);
+  const doubt = findDoubt(first, others, sources.binary);
   return { ...first, disagreements, ...(doubt === undefined ? {} : { doubt }), heard: [] };
 }
 
@@ -61,7 +61,7 @@ const sourceNames = {
   client: "web3_clientVersion",
 } as const;
 
-function candidatesOf(sources: VersionSources): readonly Candidate[] {
+function listCandidates(sources: VersionSources): readonly Candidate[] {
   const { binary, setting, nodeCli, clientVersion: client, clientName, image } = sources;
   const { isCurrent = false } = binary ?? {};
   const named: readonly (readonly [string, NodeVersion | undefined])[] = [
@@ -74,29 +74,33 @@ function candidatesOf(sources: VersionSources): readonly Candidate[] {
   return named.flatMap(([source, version]) => (version === undefined ? [] : [{ source, version }]));
 }
 
-function doubtOf(first: Candidate, others: readonly Candidate[], binary: VersionSources["binary"]): string | undefined {
+function findDoubt(
+  first: Candidate,
+  others: readonly Candidate[],
+  binary: VersionSources["binary"],
+): string | undefined {
   if (first.source === sourceNames.lastBinary) {
     return `the node said ${binary?.text} before it stopped answering, and may come back as another version; start it, or set node.version (GATEHOUSE_SIDECAR_NODE_VERSION)`;
   }
   const installed = others.find(({ source }) => source === sourceNames.nodeCli);
-  const namingOf = ({ version }: Candidate) => findRelease(version).naming;
-  if (installed === undefined || namingOf(installed) === namingOf(first)) return undefined;
+  const findNaming = ({ version }: Candidate) => findRelease(version).naming;
+  if (installed === undefined || findNaming(installed) === findNaming(first)) return undefined;
   const isRunning = first.source === sourceNames.binary;
   const next = isRunning ? "restart the node to finish the upgrade" : "correct node.version, or start the node";
   return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; ${next}`;
 }
 
 /** Lists the answers that were no version of this node, for the person who has to set it. */
-function heardOf({ binary, nodeCli, clientVersion: client, image }: VersionSources): readonly string[] {
+function listHeard({ binary, nodeCli, clientVersion: client, image }: VersionSources): readonly string[] {
   return [
-    ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${shown(binary.text)}`]),
-    ...(nodeCli === undefined || nodeCli.trim() === "" ? [] : [`node_cli --version prints ${shown(nodeCli)}`]),
-    ...(image === undefined ? [] : [`the image is ${shown(image)}`]),
-    ...(client === undefined ? [] : [`web3_clientVersion answers ${shown(client)}`]),
+    ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${quoteAnswer(binary.text)}`]),
+    ...(nodeCli === undefined || nodeCli.trim() === "" ? [] : [`node_cli --version prints ${quoteAnswer(nodeCli)}`]),
+    ...(image === undefined ? [] : [`the image is ${quoteAnswer(image)}`]),
+    ...(client === undefined ? [] : [`web3_clientVersion answers ${quoteAnswer(client)}`]),
   ];
 }
 
-function shown(text: string): string {
+function quoteAnswer(text: string): string {
   return JSON.stringify(text.trim().split("\n")[0]?.slice(0, shownLength));
 }
 
