@@ -84,7 +84,7 @@ export function applyUpgrade(
   const isResumed = upgrade.now().agreedMs !== record.beganMs;
   const withdrawing = new AbortController();
   const mayEnd = AbortSignal.any([signal, withdrawing.signal]);
-  const running = carryOn(record, { isResumed, driver }, seen, { ...dependencies, signal: mayEnd })
+  const running = advanceUpgrade(record, { isResumed, driver }, seen, { ...dependencies, signal: mayEnd })
     .catch((error: unknown) => log.error({ event: "upgrade-failed", err: error }, "the upgrade of the node failed"))
     .finally(() => {
       // The stop of the node was agreed to in this process, whoever began the upgrade.
@@ -107,7 +107,7 @@ export function applyUpgrade(
     );
 }
 
-async function carryOn(
+async function advanceUpgrade(
   record: UpgradeRecord,
   { isResumed, driver }: Readonly<{ isResumed: boolean; driver: PowerDriver }>,
   seen: ApplyUpgradeSeen,
@@ -122,7 +122,7 @@ async function carryOn(
       log.info({ event: "upgrade-stage", stage: now.stage, from: now.from, to: now.to }, formatUpgrade(now));
     wake();
   };
-  const says = (blocked: string | undefined) => {
+  const noteBlocked = (blocked: string | undefined) => {
     if (blocked === seen.upgrade.now().blocked) return;
     seen.upgrade.note({ blocked });
     if (blocked !== undefined) log.error({ event: "upgrade-blocked", stage: state.upgrade.get()?.stage }, blocked);
@@ -143,7 +143,7 @@ async function carryOn(
     {
       steps,
       remember: (now) => finishOrRemember(now, remember, seen, dependencies),
-      isKept: () => isRecordKept({ ...dependencies, store: state.store, blocked: says }),
+      isKept: () => isRecordKept({ ...dependencies, store: state.store, blocked: noteBlocked }),
       clock,
       signal,
     },

@@ -52,7 +52,7 @@ export async function checkRestore(
   ];
   const isUp = isAnswering(health.facts());
   const warnings = isUp ? ["the node answers: older data replace its own, and it fetches the later blocks again"] : [];
-  const plan = planRestore({
+  const plan = buildRestorePlan({
     version,
     stores,
     sources,
@@ -81,7 +81,7 @@ function asRestored(store: UpgradeStore): UpgradeStore {
   return { ...store, aside: `${store.copy}-of-before` };
 }
 
-function planRestore({
+function buildRestorePlan({
   version = "of an unknown version",
   stores,
   sources,

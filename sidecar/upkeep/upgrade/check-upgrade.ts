@@ -64,7 +64,7 @@ export async function checkUpgrade(
     ...config.problems,
     ...(found?.ok === false ? [found.problem] : []),
     ...(noRsync === undefined ? [] : [noRsync]),
-    ...roomProblems(measured, costs, settings.upgrade.snapshot),
+    ...findRoomProblems(measured, costs, settings.upgrade.snapshot),
     ...(before === undefined ? [noAnswer] : []),
   ];
   const doubts = isCopiedFirst ? await findDoubts(stores, settings) : [];
@@ -162,7 +162,7 @@ async function findDoubts(
   return [...late, ...(await Promise.all(doubts)).filter((doubt) => doubt !== undefined)];
 }
 
-function* roomProblems(
+function* findRoomProblems(
   stores: readonly UpgradeStore[],
   costs: readonly (CopyCost | undefined)[],
   method: SidecarSettings["upgrade"]["snapshot"],

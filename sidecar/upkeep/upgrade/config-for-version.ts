@@ -28,7 +28,7 @@ export type ConfigStepDependencies = Readonly<{
 }>;
 
 /** Locates the kept old node.conf. */
-function keptConfig({ directory }: UpgradeRecord): string {
+function locateKeptConfig({ directory }: UpgradeRecord): string {
   return join(directory, "node.conf");
 }
 
@@ -37,7 +37,7 @@ export async function keepConfig(
   record: UpgradeRecord,
   { limitBytes, fileDeadline }: ConfigStepDependencies,
 ): Promise<void> {
-  const kept = keptConfig(record);
+  const kept = locateKeptConfig(record);
   if (await isThere(kept)) return;
   const reading = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
   if (!reading.ok) throw new Error(reading.problem.message);
@@ -66,7 +66,7 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
 /** Puts the old node.conf back; does nothing if none was kept, or it is in place. */
 export async function putConfigBack(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<StepOutcome> {
   const { limitBytes, fileDeadline } = dependencies;
-  const kept = keptConfig(record);
+  const kept = locateKeptConfig(record);
   if (!(await isThere(kept))) return { ok: true };
   const before = await readWithDeadline(kept, limitBytes, fileDeadline);
   if (!before.ok) return { ok: false, why: before.problem.message };

@@ -25,8 +25,10 @@ export const interruptionsMax = 5;
 /** Decides what follows a step. Pure; every record leads to an end within a bounded number of calls. */
 export function decideAfterStep(record: UpgradeRecord, outcome: StepOutcome, nowMs: number): UpgradeRecord {
   const { stage } = record;
-  if (isEarly(stage)) return afterEarly(record, stage, outcome, nowMs);
-  return isBackward(stage) ? afterBackward(record, stage, outcome, nowMs) : afterForward(record, stage, outcome, nowMs);
+  if (isEarly(stage)) return decideAfterEarly(record, stage, outcome, nowMs);
+  return isBackward(stage)
+    ? decideAfterBackward(record, stage, outcome, nowMs)
+    : decideAfterForward(record, stage, outcome, nowMs);
 }
 
 /** Decides how a step that an earlier sidecar began goes on. Pure. */
@@ -37,12 +39,12 @@ export function decideAfterInterruption(record: UpgradeRecord, nowMs: number): U
     return { ...record, interruptions };
   }
   const why = `the sidecar was ended ${interruptions} times while it was ${stageWords[stage]}`;
-  return goBack(record, why, nowMs);
+  return beginWayBack(record, why, nowMs);
 }
 
 /** Decides how an upgrade goes on that a person withdraws while the node's data are copied. Pure. */
 export function decideAfterWithdrawal(record: UpgradeRecord, why: string, nowMs: number): UpgradeRecord {
-  return { ...goBack(record, why, nowMs), isWithdrawn: true };
+  return { ...beginWayBack(record, why, nowMs), isWithdrawn: true };
 }
 
 /** Work of each stage in words, as in "it was copying the data". */
@@ -72,22 +74,32 @@ export function isStart(stage: UpgradeStage): boolean {
   return stage === "proving" || stage === "back-proving";
 }
 
-function afterEarly(record: UpgradeRecord, stage: EarlyStage, outcome: StepOutcome, nowMs: number): UpgradeRecord {
+function decideAfterEarly(
+  record: UpgradeRecord,
+  stage: EarlyStage,
+  outcome: StepOutcome,
+  nowMs: number,
+): UpgradeRecord {
   // The node runs as it did: leftovers are reported.
   if (stage === "giving-up") return { ...record, end: "given-up", note: outcome.ok ? outcome.note : outcome.why };
-  if (!outcome.ok) return goBack(record, outcome.why, nowMs);
-  return enter({ ...record, before: outcome.before ?? record.before }, "stopping", nowMs);
+  if (!outcome.ok) return beginWayBack(record, outcome.why, nowMs);
+  return beginStage({ ...record, before: outcome.before ?? record.before }, "stopping", nowMs);
 }
 
-function afterForward(record: UpgradeRecord, stage: ForwardStage, outcome: StepOutcome, nowMs: number): UpgradeRecord {
+function decideAfterForward(
+  record: UpgradeRecord,
+  stage: ForwardStage,
+  outcome: StepOutcome,
+  nowMs: number,
+): UpgradeRecord {
   // The new version is proved by then: leftovers are reported, and undo nothing.
   if (stage === "cleaning") return { ...record, end: "committed", note: outcome.ok ? outcome.note : outcome.why };
-  if (!outcome.ok) return goBack(record, outcome.why, nowMs);
+  if (!outcome.ok) return beginWayBack(record, outcome.why, nowMs);
   const next = forwardStages[forwardStages.indexOf(stage) + 1] ?? "cleaning";
-  return enter({ ...record, attempts: 0 }, next, nowMs);
+  return beginStage({ ...record, attempts: 0 }, next, nowMs);
 }
 
-function afterBackward(
+function decideAfterBackward(
   record: UpgradeRecord,
   stage: BackwardStage,
   outcome: StepOutcome,
@@ -95,24 +107,24 @@ function afterBackward(
 ): UpgradeRecord {
   if (outcome.ok) {
     const next = backwardStages[backwardStages.indexOf(stage) + 1];
-    return next === undefined ? { ...record, end: "rolled-back", note: outcome.note } : enter(record, next, nowMs);
+    return next === undefined ? { ...record, end: "rolled-back", note: outcome.note } : beginStage(record, next, nowMs);
   }
   const attempts = record.attempts + 1;
   if (attempts >= backAttempts) return { ...record, attempts, end: "stranded", note: outcome.why };
-  return enter({ ...record, attempts }, "back-stopping", nowMs);
+  return beginStage({ ...record, attempts }, "back-stopping", nowMs);
 }
 
 /**
- * Turns an upgrade back. A node that could not be stopped has lost nothing: stopping it would fail again, and strand a node that serves. One that was not
+ * Begins the way back. A node that could not be stopped has lost nothing: stopping it would fail again, and strand a node that serves. One that was not
  * to be stopped yet is left alone.
  */
-function goBack(record: UpgradeRecord, failure: string, nowMs: number): UpgradeRecord {
+function beginWayBack(record: UpgradeRecord, failure: string, nowMs: number): UpgradeRecord {
   const stopped = record.stage === "stopping" ? "back-proving" : "back-stopping";
   const next = isEarly(record.stage) ? "giving-up" : stopped;
-  return enter({ ...record, failure, attempts: 0 }, next, nowMs);
+  return beginStage({ ...record, failure, attempts: 0 }, next, nowMs);
 }
 
-function enter(record: UpgradeRecord, stage: UpgradeStage, nowMs: number): UpgradeRecord {
+function beginStage(record: UpgradeRecord, stage: UpgradeStage, nowMs: number): UpgradeRecord {
   // From the first new program on: a supervisor may start the node with it before the upgrade does.
   const newRan = record.newRan || stage === "installing";
   return { ...record, stage, newRan, stageSinceMs: nowMs, interruptions: 0 };

@@ -55,7 +55,7 @@ export async function stopNode(
     hasFailed = true;
   }
   const words = said === "" ? "" : ` (the stop command said: ${said})`;
-  const look = async () => ({ isClosed: await isStopped(dependencies), running: await firstThatRuns(seen, holders) });
+  const look = async () => ({ isClosed: await isStopped(dependencies), running: await findRunning(seen, holders) });
   const { isClosed, running } = await waitUntil(
     look,
     (found) => found.isClosed && found.running === undefined,
@@ -75,7 +75,7 @@ export async function stopNode(
 const unseen =
   "the stop command failed, and though the node's port is closed its process can't be seen, so that it may still write its data; run the sidecar as the node's user";
 
-async function firstThatRuns(marks: readonly ProcessMark[], { runs }: PortHolders): Promise<ProcessMark | undefined> {
+async function findRunning(marks: readonly ProcessMark[], { runs }: PortHolders): Promise<ProcessMark | undefined> {
   for (const mark of marks) if (await runs(mark)) return mark;
   return undefined;
 }
@@ -122,13 +122,13 @@ export function createPortHolders(httpUrl: string, binDirectory: () => string): 
   return {
     now: async () => {
       const pids = await findListeners(port, binDirectory());
-      return (await Promise.all(pids.map(markOf))).filter((mark) => mark !== undefined);
+      return (await Promise.all(pids.map(readMark))).filter((mark) => mark !== undefined);
     },
     runs: async (mark) => (await readStartTicks(mark.pid)) === mark.startTicks,
   };
 }
 
-async function markOf(pid: number): Promise<ProcessMark | undefined> {
+async function readMark(pid: number): Promise<ProcessMark | undefined> {
   const ticks = await readStartTicks(pid);
   return ticks === undefined ? undefined : { pid, startTicks: ticks };
 }

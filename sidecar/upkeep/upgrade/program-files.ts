@@ -42,7 +42,7 @@ export async function listRelease(source: string): Promise<readonly ReleaseFile[
             `${source} has more than ${filesMax} files or 8 GiB; name the directory of the programs`,
           );
         }
-        files.push({ name, sha256: await hashOf(path) });
+        files.push({ name, sha256: await hashFile(path) });
       }
     }
   };
@@ -106,7 +106,7 @@ async function putFile(from: string, to: string, sha256?: string): Promise<void>
   await mkdir(dirname(to), { recursive: true });
   await rm(temporary, { force: true });
   await copyFile(from, temporary, constants.COPYFILE_FICLONE);
-  if (sha256 !== undefined && (await hashOf(temporary)) !== sha256) {
+  if (sha256 !== undefined && (await hashFile(temporary)) !== sha256) {
     await rm(temporary, { force: true });
     throw new ReleaseError(`${from} is another file than the one that was shown; request the upgrade again`);
   }
@@ -119,7 +119,7 @@ async function putFile(from: string, to: string, sha256?: string): Promise<void>
   await syncDirectory(dirname(to));
 }
 
-async function hashOf(path: string): Promise<string> {
+async function hashFile(path: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
   return hash.digest("hex");

@@ -52,7 +52,7 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
     if (!(error instanceof DriverError)) throw error;
     return { ok: false, why: error.message };
   }
-  for (const prove of [isVersion, hasData, advancesPast, prunes]) {
+  for (const prove of [checkVersion, checkData, checkHeight, checkPruning]) {
     const why = await waitUntil(
       () => prove(options, dependencies),
       (doubt) => doubt === undefined,
@@ -64,14 +64,15 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
   return { ok: true };
 }
 
-async function isVersion(
+async function checkVersion(
   { version, before, clientName }: ProofOptions,
   { look, nodeCli, signal }: ProofDependencies,
 ): Promise<string | undefined> {
   const wanted = parseNodeVersion(version);
   const health = await look(signal);
   const printed =
-    readReportedVersion(health, clientName) ?? (before.tellsVersion ? undefined : await installed(nodeCli, signal));
+    readReportedVersion(health, clientName) ??
+    (before.tellsVersion ? undefined : await readInstalledVersion(nodeCli, signal));
   if (printed === undefined) return `it does not report its version, which has to be ${version}`;
   return printed.release === wanted?.release ? undefined : `it runs as ${printed.text}, not as ${version}`;
 }
@@ -86,12 +87,15 @@ export function readReportedVersion(
   return reported ?? (client === undefined ? undefined : parseClientVersion(client, clientName));
 }
 
-async function installed(nodeCli: NodeCli | undefined, signal: AbortSignal): Promise<NodeVersion | undefined> {
+async function readInstalledVersion(
+  nodeCli: NodeCli | undefined,
+  signal: AbortSignal,
+): Promise<NodeVersion | undefined> {
   const answer = await nodeCli?.version(signal);
   return answer?.ok === true ? parseNodeCliVersion(answer.value) : undefined;
 }
 
-async function hasData({ before }: ProofOptions, { rpc, signal }: ProofDependencies): Promise<string | undefined> {
+async function checkData({ before }: ProofOptions, { rpc, signal }: ProofDependencies): Promise<string | undefined> {
   if (before.block === undefined) return undefined;
   const { number, hash } = before.block;
   const found = await rpc.blockHash(number, signal);
@@ -100,10 +104,7 @@ async function hasData({ before }: ProofOptions, { rpc, signal }: ProofDependenc
   return `its data are others: block ${number}, which had the hash ${hash}, ${what}`;
 }
 
-async function advancesPast(
-  { before }: ProofOptions,
-  { look, signal }: ProofDependencies,
-): Promise<string | undefined> {
+async function checkHeight({ before }: ProofOptions, { look, signal }: ProofDependencies): Promise<string | undefined> {
   const health = await look(signal);
   const { height, failure } = health;
   if (failure !== undefined || height === undefined) return "it stopped answering";
@@ -111,7 +112,10 @@ async function advancesPast(
   return `its height is ${height}, and was ${before.height} before the upgrade`;
 }
 
-async function prunes({ before }: ProofOptions, { nodeCli, signal }: ProofDependencies): Promise<string | undefined> {
+async function checkPruning(
+  { before }: ProofOptions,
+  { nodeCli, signal }: ProofDependencies,
+): Promise<string | undefined> {
   if (!before.autoPrune || nodeCli === undefined) return undefined;
   const answer = await nodeCli.pruneInfo(signal);
   if (!answer.ok) return `pruning was on, and can't be queried now: ${answer.message}`;

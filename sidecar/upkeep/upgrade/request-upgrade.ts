@@ -63,7 +63,7 @@ export function cancelUpgrade(
 ): Readonly<{ words: string }> | undefined {
   const { state, events, command } = dependencies;
   const scheduled = state.scheduledUpgrade.get();
-  if (scheduled === undefined) return withdrawEarly(seen, dependencies);
+  if (scheduled === undefined) return cancelEarly(seen, dependencies);
   const words = describeScheduled({ ...seen.upgrade.now(), scheduled }, command);
   state.atomically(() => {
     state.scheduledUpgrade.set(undefined);
@@ -77,7 +77,7 @@ export function cancelUpgrade(
 }
 
 /** Withdraws an upgrade for which the node was not stopped yet, or takes note that it was given up. */
-function withdrawEarly(
+function cancelEarly(
   { upgrade }: SeenUpgrade,
   { state, events, clock, wake }: Pick<RequestUpgradeDependencies, "state" | "events" | "clock" | "wake">,
 ): Readonly<{ words: string }> | undefined {

@@ -139,11 +139,11 @@ export function formatUpgradeSubject({ from, to, restoredFrom }: UpgradeRecord):
 
 /** Formats the state of an upgrade, for a person. Pure. */
 export function formatUpgrade(record: UpgradeRecord): string {
-  if (record.restoredFrom !== undefined) return restoreWords(record);
+  if (record.restoredFrom !== undefined) return formatRestore(record);
   const { from, to, stage, failure, end, note, stores, directory } = record;
   const what = formatUpgradeSubject(record);
-  const why = failure === undefined ? "" : ` ${capitalized(to)} failed: ${failure}.`;
-  const more = note === undefined ? "" : ` ${sentence(note)}`;
+  const why = failure === undefined ? "" : ` ${beginWithCapital(to)} failed: ${failure}.`;
+  const more = note === undefined ? "" : ` ${formatSentence(note)}`;
   if (end === "committed") return `${what} is proved.${more}`;
   const since = new Date(record.stageSinceMs).toISOString();
   if (end === "given-up" || stage === "giving-up") {
@@ -175,15 +175,15 @@ export function formatUpgrade(record: UpgradeRecord): string {
   return `${what} ${way}: ${stageWords[stage]} (step ${stages.indexOf(stage) + 1} of ${stages.length}) since ${since}.${why}`;
 }
 
-function restoreWords(record: UpgradeRecord): string {
+function formatRestore(record: UpgradeRecord): string {
   const { stage, failure, end, note, stores, directory } = record;
   const what = formatUpgradeSubject(record);
   const why = failure === undefined ? "" : ` It failed: ${failure}.`;
-  const more = note === undefined ? "" : ` ${sentence(note)}`;
+  const more = note === undefined ? "" : ` ${formatSentence(note)}`;
   const remove = `rm -r -- ${listUpgradeDirectories(record).map(quoteShellWord).join(" ")}`;
   const { foundCorrupt } = record;
   const own = foundCorrupt === undefined ? "" : ` It was begun by the sidecar itself: ${foundCorrupt.join("; ")}.`;
-  if (end === "committed") return `${what} is proved: the node runs with them.${own}${more}${goBackWords(record)}`;
+  if (end === "committed") return `${what} is proved: the node runs with them.${own}${more}${describeWayBack(record)}`;
   if (end === "rolled-back") {
     return `${what} was rolled back: the node runs with its old data.${why}${more} What was restored is in ${directory}; remove it when it is of no use: ${remove}`;
   }
@@ -200,7 +200,7 @@ function restoreWords(record: UpgradeRecord): string {
 }
 
 /** Describes how to go back to data that the sidecar replaced by itself; empty for a restore that a person requested. */
-function goBackWords({ foundCorrupt, stores }: UpgradeRecord): string {
+function describeWayBack({ foundCorrupt, stores }: UpgradeRecord): string {
   if (foundCorrupt === undefined) return "";
   const asides = stores.map(({ path, aside }) => `put ${aside} in the place of ${path}`).join(", ");
   return ` To go back to them: stop the node, ${asides}, and start it.`;
@@ -215,10 +215,10 @@ const restoreStageWords: Partial<Readonly<Record<UpgradeRecord["stage"], string>
   "back-proving": "starting the node with the old data",
 };
 
-function capitalized(text: string): string {
+function beginWithCapital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? capitalized(text) : `${capitalized(text)}.`;
+function formatSentence(text: string): string {
+  return /[.!?]$/.test(text) ? beginWithCapital(text) : `${beginWithCapital(text)}.`;
 }

@@ -48,13 +48,13 @@ export function planUpgrade(found: UpgradeFindings): UpgradePlan {
   const steps = [
     ...(settings.upgrade.snapshot === "rsync"
       ? [
-          `Copy its data (${paths}) while it runs, by rsync and behind its own reads and writes: ${copyWords(found)}. What fails here leaves the node as it is, and is removed.`,
+          `Copy its data (${paths}) while it runs, by rsync and behind its own reads and writes: ${describeCopy(found)}. What fails here leaves the node as it is, and is removed.`,
           `Stop the node (${stopped}) as soon as that is done, whatever time it is then, if it still is as it was agreed to.`,
           `Copy what has changed since: how long the node stands still depends on what changed meanwhile, and each file that did is copied in full. At most ${settings.upgrade.copyTimeoutMs} ms (upgrade.copyTimeoutMs). Keep its programs and node.conf, too.`,
         ]
       : [
           `Stop the node (${stopped}).`,
-          `Copy its data (${paths}) while it stands still: ${copyWords(found)}. Keep its programs and node.conf, too.`,
+          `Copy its data (${paths}) while it stands still: ${describeCopy(found)}. Keep its programs and node.conf, too.`,
         ]),
     `Put ${shown} from ${source} in the place of the old programs.`,
     `node.conf ${keys}.`,
@@ -74,7 +74,7 @@ export function planUpgrade(found: UpgradeFindings): UpgradePlan {
 
 const namesShown = 12;
 
-function copyWords({ costs, settings }: UpgradeFindings): string {
+function describeCopy({ costs, settings }: UpgradeFindings): string {
   const known = costs.filter((cost) => cost !== undefined);
   const bytes = known.reduce((sum, cost) => sum + cost.bytes, 0);
   const size = `${(bytes / 2 ** 30).toFixed(2)} GiB`;

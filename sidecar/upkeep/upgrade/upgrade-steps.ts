@@ -46,7 +46,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
     return prove(version, record, isResumed);
   };
   /** Guards a step: a supervisor, or a reboot while the sidecar was away, may have started the node since its stop, and then nothing of it is touched. */
-  const stopped =
+  const requireStopped =
     (step: (record: UpgradeRecord) => Promise<StepOutcome>) =>
     async (record: UpgradeRecord): Promise<StepOutcome> =>
       (await isStopped(dependencies)) ? step(record) : { ok: false, why: startedMeanwhile };
@@ -57,7 +57,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
     },
     "giving-up": (record) => removeWork(record, signal),
     stopping: stop,
-    copying: stopped(async (record) => {
+    copying: requireStopped(async (record) => {
       if (record.restoredFrom !== undefined) {
         await keepConfig(record, dependencies);
         await copySnapshot(
@@ -67,7 +67,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
         );
         return done;
       }
-      await keepPrograms(record.files, record.binDirectory, keptPrograms(record));
+      await keepPrograms(record.files, record.binDirectory, locateKeptPrograms(record));
       await keepConfig(record, dependencies);
       await copyData(record, dependencies);
       // A supervisor that has started the node meanwhile has spoilt the copy.
@@ -75,21 +75,21 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
       for (const store of record.stores) await removeCopy(store);
       return { ok: false, why: startedMeanwhile };
     }),
-    installing: stopped(async ({ files, source, binDirectory, stores, restoredFrom }) => {
+    installing: requireStopped(async ({ files, source, binDirectory, stores, restoredFrom }) => {
       if (restoredFrom !== undefined) for (const store of stores) await putStoreBack(store);
       await installPrograms(files, source, binDirectory);
       return done;
     }),
     migrating: (record) => migrateConfig(record, dependencies),
     proving: (record, isResumed) => start(record.to, record, isResumed),
-    cleaning: (record) => cleanUp(record),
+    cleaning: (record) => removeUnlessKept(record),
     "back-stopping": stop,
-    "back-programs": stopped(async (record) => {
-      await putProgramsBack(record.files, record.binDirectory, keptPrograms(record));
+    "back-programs": requireStopped(async (record) => {
+      await putProgramsBack(record.files, record.binDirectory, locateKeptPrograms(record));
       return done;
     }),
     "back-config": (record) => putConfigBack(record, dependencies),
-    "back-data": stopped(async ({ stores, newRan, restoredFrom }) => {
+    "back-data": requireStopped(async ({ stores, newRan, restoredFrom }) => {
       if (restoredFrom !== undefined) for (const store of stores) await revertRestore(store);
       else if (newRan) for (const store of stores) await putStoreBack(store);
       // Data that the new version never saw are the old ones.
@@ -125,7 +125,7 @@ const startedMeanwhile =
   "the node was started by somebody else while it had to stand still; stop what starts it (a supervisor?) for the time of the upgrade";
 
 /** Locates the kept old programs. */
-function keptPrograms({ directory }: UpgradeRecord): string {
+function locateKeptPrograms({ directory }: UpgradeRecord): string {
   return join(directory, "programs");
 }
 
@@ -147,7 +147,7 @@ async function removeWork(record: UpgradeRecord, signal: AbortSignal): Promise<S
   }
 }
 
-async function cleanUp(record: UpgradeRecord): Promise<StepOutcome> {
+async function removeUnlessKept(record: UpgradeRecord): Promise<StepOutcome> {
   const directories = listUpgradeDirectories(record);
   if (record.keepsCopy) {
     const them = directories.length === 1 ? "it" : "them";

@@ -26,7 +26,7 @@ export async function removeChanged(pair: Pair, sinceMs: number, signal: AbortSi
     for (const [index, each] of pairs.entries())
       if (kinds[index] === "directory") await removeChanged(each, sinceMs, signal);
   };
-  const directory = await opendir(pair.from).catch(ifThere);
+  const directory = await opendir(pair.from).catch(skipMissing);
   if (directory === undefined) return rm(pair.copy, { recursive: true, force: true });
   for await (const { name } of directory) {
     names.push(name);
@@ -36,7 +36,7 @@ export async function removeChanged(pair: Pair, sinceMs: number, signal: AbortSi
 }
 
 async function removeIfChanged({ from, copy }: Pair, sinceMs: number): Promise<"directory" | "other"> {
-  const found = await lstat(from).catch(ifThere);
+  const found = await lstat(from).catch(skipMissing);
   if (found?.isDirectory() === true) return "directory";
   const isAsBefore = found !== undefined && Math.max(found.mtimeMs, found.ctimeMs) < sinceMs;
   if (!isAsBefore) await rm(copy, { recursive: true, force: true });
@@ -44,11 +44,11 @@ async function removeIfChanged({ from, copy }: Pair, sinceMs: number): Promise<"
 }
 
 async function isRealDirectory(path: string): Promise<boolean> {
-  return (await lstat(path).catch(ifThere))?.isDirectory() === true;
+  return (await lstat(path).catch(skipMissing))?.isDirectory() === true;
 }
 
 /** Skips a missing file: a running node removes files while they are looked at. */
-function ifThere(error: NodeJS.ErrnoException): undefined {
+function skipMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
 }
 

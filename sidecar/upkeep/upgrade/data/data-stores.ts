@@ -47,9 +47,9 @@ export async function findStores(
       };
     }
     const [own, above] = await Promise.all([stat(path), stat(dirname(path))]);
-    if (own.dev !== above.dev) return { ok: false, problem: ownMountWords(path) };
+    if (own.dev !== above.dev) return { ok: false, problem: explainOwnMount(path) };
   }
-  const problem = await whyNotWhole(paths, dependencies);
+  const problem = await explainNotWhole(paths, dependencies);
   if (problem !== undefined) return { ok: false, problem };
   const stores = paths.map((path, index) => {
     const directory = join(dirname(path), workDirectory, id);
@@ -81,11 +81,11 @@ export async function measureCopy(
   return {
     bytes: Number.parseInt(measured.output, 10),
     freeBytes,
-    isCloned: await clones(path, signal),
+    isCloned: await canClone(path, signal),
   };
 }
 
-async function clones(path: string, signal: AbortSignal): Promise<boolean> {
+async function canClone(path: string, signal: AbortSignal): Promise<boolean> {
   const probe = join(dirname(path), `.gatehouse-clone-${randomUUID()}`);
   try {
     await writeFile(probe, "x".repeat(4_096));
@@ -135,15 +135,15 @@ export async function findRealPath(path: string): Promise<string> {
  * Explains why directories of data can't be copied and put back as a whole: another file system is mounted there, or a link leads out of them, to data that
  * the new version would change and nobody would put back. Undefined if they can.
  */
-async function whyNotWhole(
+async function explainNotWhole(
   paths: readonly string[],
   { timeoutMs, signal, mountsPath = "/proc/self/mountinfo" }: DataBoundsDependencies,
 ): Promise<string | undefined> {
   // Empty on other systems than Linux, where a directory that is a mount is recognised by its device.
-  const mounts = mountPoints(await readFile(mountsPath, "utf8").catch(() => ""));
+  const mounts = parseMountPoints(await readFile(mountsPath, "utf8").catch(() => ""));
   for (const path of paths) {
     const mount = mounts.find((point) => isInside(point, path));
-    if (mount === path) return ownMountWords(path);
+    if (mount === path) return explainOwnMount(path);
     if (mount !== undefined)
       return `${mount} is mounted in the data directory ${path}, which is put back as a whole; keep all data on one file system`;
     const command = ["find", path, "-type", "l", "-print0"] as const;
@@ -167,12 +167,12 @@ async function whyNotWhole(
 }
 
 /** Explains why data that are a mount can't be put back. */
-function ownMountWords(path: string): string {
+function explainOwnMount(path: string): string {
   return `${path} is its own mount, so that no copy can be put in its place; keep the data in a directory below the mount`;
 }
 
 /** Parses the fifth field of each line; separators in it are escaped in octal. Pure. */
-function mountPoints(table: string): readonly string[] {
+function parseMountPoints(table: string): readonly string[] {
   return table
     .split("\n")
     .flatMap((line) => line.split(" ")[4] ?? [])

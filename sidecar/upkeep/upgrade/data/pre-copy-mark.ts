@@ -30,7 +30,7 @@ const driftMs = 60_000;
 export async function writeMark(directory: string, { clock, boot }: MarkClocks): Promise<PreCopyMark> {
   const { bootId, sinceBootMs } = boot();
   const mark = { id: randomUUID(), sinceMs: clock.wallMs(), ...(bootId === undefined ? {} : { bootId }), sinceBootMs };
-  await replaceFile(pathIn(directory), JSON.stringify(mark));
+  await replaceFile(locateMark(directory), JSON.stringify(mark));
   return mark;
 }
 
@@ -40,7 +40,7 @@ const markBytes = 65_536;
 /** Reads the mark of the copies that were begun in a directory; undefined if there is none, or it is invalid. */
 export async function readMark(directory: string): Promise<PreCopyMark | undefined> {
   try {
-    const { bytes } = await readRegularFile(pathIn(directory), markBytes);
+    const { bytes } = await readRegularFile(locateMark(directory), markBytes);
     return preCopyMark.safeParse(parseJson(Buffer.from(bytes).toString("utf8"))).data;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
@@ -50,12 +50,12 @@ export async function readMark(directory: string): Promise<PreCopyMark | undefin
 
 /** Marks the times of files as showing nothing from now on: a clock that was set may be set back, and look right then. */
 export async function markDoubted(directory: string, mark: PreCopyMark): Promise<void> {
-  await replaceFile(pathIn(directory), JSON.stringify({ ...mark, isDoubted: true }));
+  await replaceFile(locateMark(directory), JSON.stringify({ ...mark, isDoubted: true }));
 }
 
 /** Removes the mark, so that parts copied under it are not used. */
 export async function removeMark(directory: string): Promise<void> {
-  await rm(pathIn(directory), { force: true });
+  await rm(locateMark(directory), { force: true });
 }
 
 /**
@@ -73,6 +73,6 @@ export function isComparable(
   return Math.abs(drift) <= driftMs;
 }
 
-function pathIn(directory: string): string {
+function locateMark(directory: string): string {
   return join(directory, "pre-copy.json");
 }

@@ -62,7 +62,7 @@ export async function copyRunningStores(
   });
   try {
     const signals = AbortSignal.any([signal, stop.signal]);
-    for (const store of record.stores) await preCopyStore(store, mark, { ...limit, signal: signals });
+    for (const store of record.stores) await copyRunningStore(store, mark, { ...limit, signal: signals });
   } catch (error) {
     const trouble = stop.signal.aborted ? await stopped : undefined;
     throw trouble === undefined ? error : new CopyFailed(trouble);
@@ -83,16 +83,16 @@ async function beginCopies(
   const known = await readMark(directory);
   const goesOn = known !== undefined && isAlone && isComparable(known, clocks);
   if (!goesOn) await removeMark(directory);
-  for (const { copy } of stores) await removeParts(copy, goesOn ? partOf(copy, known) : undefined);
+  for (const { copy } of stores) await removeParts(copy, goesOn ? locatePart(copy, known) : undefined);
   return goesOn ? known : writeMark(directory, clocks);
 }
 
-async function preCopyStore(
+async function copyRunningStore(
   { path, copy }: UpgradeStore,
   mark: PreCopyMark,
   { leftMs, setting, marginMs, signal }: Limit,
 ): Promise<void> {
-  const part = partOf(copy, mark);
+  const part = locatePart(copy, mark);
   // From here on, the first write to a page sets its file's time of change, even if the page was already written before and not yet saved.
   const unflushed = await syncFileSystem(path, { timeoutMs: leftMs(path), signal });
   if (unflushed !== undefined) throw new CopyFailed(`${path} could not be copied: ${unflushed}`);
@@ -156,7 +156,7 @@ async function finishCopy(
   { leftMs, setting, marginMs, signal }: Limit,
 ): Promise<void> {
   if (await isThere(copy)) return;
-  const part = partOf(copy, mark);
+  const part = locatePart(copy, mark);
   await removeParts(copy, part);
   const comparesContent = isDoubted || !(await showsChanges(path));
   if (!comparesContent) await removeChanged({ from: path, copy: part }, mark.sinceMs - marginMs, signal);
@@ -179,6 +179,6 @@ async function endWriters(stores: readonly UpgradeStore[], signal: AbortSignal):
 }
 
 /** Locates the part that holds a copy until it is complete. */
-function partOf(copy: string, { id }: PreCopyMark): string {
+function locatePart(copy: string, { id }: PreCopyMark): string {
   return `${copy}${partEnd}${id}`;
 }

@@ -26,7 +26,7 @@ export async function findSnapshot(
   const copies =
     last?.directory === source
       ? last.stores.map(({ copy }) => copy)
-      : stores.map((_, at) => join(source, keptName(at)));
+      : stores.map((_, at) => join(source, formatCopyName(at)));
   let sources: readonly string[] | string;
   try {
     const found = (await Promise.all(copies.map(findPath))).filter((path) => path !== undefined);
@@ -50,7 +50,7 @@ const noneKept =
   "no upgrade has kept a copy of the data (upgrade.keepSnapshot); name a directory or a tar archive with them";
 
 /** Formats the name of a copy in the directory of an upgrade. */
-function keptName(index: number): string {
+function formatCopyName(index: number): string {
   return index === 0 ? "data" : `data-${index + 1}`;
 }
 
@@ -66,7 +66,7 @@ async function findSingle(source: string, stores: readonly UpgradeStore[]): Prom
   const path = await findPath(source);
   if (path === undefined) return `${source} is not there`;
   if (stores.length > 1) {
-    return `the node's data lie in ${stores.length} directories; name a directory that has a copy of each, as ${stores.map((_, index) => keptName(index)).join(" and ")}`;
+    return `the node's data lie in ${stores.length} directories; name a directory that has a copy of each, as ${stores.map((_, index) => formatCopyName(index)).join(" and ")}`;
   }
   const found = await stat(path);
   if (found.isFile()) return [path];
@@ -74,7 +74,7 @@ async function findSingle(source: string, stores: readonly UpgradeStore[]): Prom
   const names = await readdir(path);
   if (names.length === 0) return `${source} is empty`;
   if (!isWorkPlace(path)) return [path];
-  return `${source} is the directory of an upgrade that holds no copy of the data (${keptName(0)}): it has ${names.toSorted().join(", ")}; name one of these if it has the data`;
+  return `${source} is the directory of an upgrade that holds no copy of the data (${formatCopyName(0)}): it has ${names.toSorted().join(", ")}; name one of these if it has the data`;
 }
 
 /** Finds why there is no room for the restored data, next to the data that they replace. An archive may unpack to more. */
@@ -95,7 +95,7 @@ export async function findNoRoom(
     const { size, dev } = found;
     const target = dirname(path);
     const cost = found.isFile()
-      ? await unpackedCost({ path, size }, options)
+      ? await measureUnpacked({ path, size }, options)
       : await measureCopy({ path: source }, options);
     if (cost === undefined) return `${source} can't be measured within ${options.timeoutMs} ms`;
     if (options.mayClone && cost.isCloned && dev === (await stat(target)).dev) return undefined;
@@ -107,7 +107,7 @@ export async function findNoRoom(
 }
 
 /** Estimates the unpacked size of an archive: at least its own size, and with `asData` at least that of the data that it replaces. */
-async function unpackedCost(
+async function measureUnpacked(
   { path, size }: Readonly<{ path: string; size: number }>,
   { asData = false, ...options }: Readonly<{ timeoutMs: number; signal: AbortSignal; asData?: boolean }>,
 ) {
