@@ -21,36 +21,41 @@ export function watchPasses(
   const type = "UpkeepCurrent";
   let madeAtMs: number | undefined;
   let failedSinceMs: number | undefined;
-  const old = () =>
+  const describeOld = () =>
     madeAtMs === undefined
       ? "Nothing is known of node.conf, pruning and restarts yet, and nobody looks after them."
-      : `What is known of node.conf, pruning and restarts is from ${time(madeAtMs)}; nobody has looked after them since.`;
+      : `What is known of node.conf, pruning and restarts is from ${formatTime(madeAtMs)}; nobody has looked after them since.`;
   board.set({ type, status: "Unknown", reason: "NotPassed", message: "The node has not been looked at yet." });
   return {
     made: () => {
       madeAtMs = clock.wallMs();
       failedSinceMs = undefined;
       metrics.made(madeAtMs);
-      board.set({ type, status: "True", reason: "Current", message: `The node was looked at ${time(madeAtMs)}.` });
+      board.set({
+        type,
+        status: "True",
+        reason: "Current",
+        message: `The node was looked at ${formatTime(madeAtMs)}.`,
+      });
     },
     failed: (error) => {
       failedSinceMs ??= clock.wallMs();
       metrics.failed();
       const words = error instanceof Error ? error.message : String(error);
-      const message = `${old()} Each look since ${time(failedSinceMs)} has failed, and is tried again every second: ${words}`;
+      const message = `${describeOld()} Each look since ${formatTime(failedSinceMs)} has failed, and is tried again every second: ${words}`;
       board.set({ type, status: "False", reason: "Failing", message });
     },
     late: (waitsFor) => {
       failedSinceMs ??= clock.wallMs();
       metrics.failed();
       const message =
-        `The look that began before ${time(clock.wallMs() - deadlineMs)} has not ended (allowed: ${deadlineMs} ms, upkeep.passDeadlineMs): ` +
-        `it is still ${waitsFor}. See that this answers, or restart the sidecar. ${old()}`;
+        `The look that began before ${formatTime(clock.wallMs() - deadlineMs)} has not ended (allowed: ${deadlineMs} ms, upkeep.passDeadlineMs): ` +
+        `it is still ${waitsFor}. See that this answers, or restart the sidecar. ${describeOld()}`;
       board.set({ type, status: "False", reason: "Hanging", message });
     },
   };
 }
 
-function time(wallMs: number): string {
+function formatTime(wallMs: number): string {
   return new Date(wallMs).toISOString();
 }

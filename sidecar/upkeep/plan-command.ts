@@ -42,7 +42,7 @@ export async function runPlanCommand(
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
   if (!reading.ok) {
     const { reason, message } = reading.problem;
-    if (options.json) output.out(renderJson({ ...nothingKnown(options), problems: [{ reason, message }] }));
+    if (options.json) output.out(renderJson({ ...buildEmptyDocument(options), problems: [{ reason, message }] }));
     output.error(`plan: ${message}\n`);
     return exitStatus.error;
   }
@@ -50,24 +50,25 @@ export async function runPlanCommand(
   const planned = plan({ document: reading.document, version }, createDesiredState(settings, dataPath));
   if (!options.json) output.out(render(configPath, reading, planned, output));
   for (const { message } of planned.problems) output.error(`plan: ${message}\n`);
-  const written = await writtenOf(planned, { options, reading, settings });
+  const written = await writePlanned(planned, { options, reading, settings });
   if (written?.ok === false) output.error(`plan: ${written.message}\n`);
-  if (options.json) output.out(renderJson(documentOf(reading, planned, { ...options, written: written?.ok === true })));
+  if (options.json)
+    output.out(renderJson(buildDocument(reading, planned, { ...options, written: written?.ok === true })));
   if (planned.problems.length > 0 || written?.ok === false) return exitStatus.error;
-  return textOf(planned) === undefined || written?.ok === true ? exitStatus.clean : exitStatus.drift;
+  return findPlannedText(planned) === undefined || written?.ok === true ? exitStatus.clean : exitStatus.drift;
 }
 
 type ReadConfig = Extract<ConfigReading, { ok: true }>;
 
-function textOf(planned: Plan): string | undefined {
+function findPlannedText(planned: Plan): string | undefined {
   return findWrite(planned)?.text;
 }
 
 type Writing = Readonly<{ options: PlanCommandOptions; reading: ReadConfig; settings: SidecarSettings }>;
 
 /** Writes the planned node.conf if `write` is set and the plan has no problems; returns undefined if there was nothing to write. */
-async function writtenOf(planned: Plan, { options, reading, settings }: Writing) {
-  const text = textOf(planned);
+async function writePlanned(planned: Plan, { options, reading, settings }: Writing) {
+  const text = findPlannedText(planned);
   if (!options.write || text === undefined || planned.problems.length > 0) return undefined;
   const path = options.configPath;
   using lock = createWriterLock(path);
@@ -80,24 +81,24 @@ async function writtenOf(planned: Plan, { options, reading, settings }: Writing)
   return result;
 }
 
-function nothingKnown({ configPath, nodeVersion }: PlanCommandOptions): PlanDocument {
+function buildEmptyDocument({ configPath, nodeVersion }: PlanCommandOptions): PlanDocument {
   return { configPath, nodeVersion, drift: null, written: false, changes: [], problems: [], diff: "" };
 }
 
-function documentOf(
+function buildDocument(
   reading: ReadConfig,
   planned: Plan,
   options: PlanCommandOptions & Readonly<{ written: boolean }>,
 ): PlanDocument {
   const action = findWrite(planned);
   return {
-    ...nothingKnown(options),
+    ...buildEmptyDocument(options),
     drift: action !== undefined,
     written: options.written,
-    changes: (action?.changes ?? []).map((change) => maskedChange(change, reading)),
+    changes: (action?.changes ?? []).map((change) => redactChange(change, reading)),
     problems: planned.problems,
     ...(action?.warning === undefined ? {} : { warning: action.warning }),
-    diff: diffOf(options.configPath, reading, planned),
+    diff: formatDiff(options.configPath, reading, planned),
   };
 }
 
@@ -106,7 +107,7 @@ function renderJson(document: PlanDocument): string {
 }
 
 /** Masks value by value: in the text as a whole, a mask could end a string too early. */
-function maskedChange(change: ConfigChange, reading: ReadConfig): ConfigChange {
+function redactChange(change: ConfigChange, reading: ReadConfig): ConfigChange {
   const mask = (key: string, value: unknown) => {
     if (typeof value !== "string") return value;
     if (looksSecret(key, value)) return "[secret]";
@@ -119,14 +120,14 @@ function maskedChange(change: ConfigChange, reading: ReadConfig): ConfigChange {
 function render(configPath: string, reading: ReadConfig, planned: Plan, { isColored }: CommandOutput): string {
   const action = findWrite(planned);
   if (action === undefined) return planned.problems.length === 0 ? `${configPath}: nothing to do.\n` : "";
-  const diff = diffOf(configPath, reading, planned);
+  const diff = formatDiff(configPath, reading, planned);
   const reasons = withoutSecrets(action.changes.map((change) => `  ${describeChange(change)}`).join("\n"), reading);
   const warning = action.warning === undefined ? "" : `\nWarning: ${action.warning}`;
-  return `${isColored ? colored(diff) : diff}\nWhy:\n${reasons}${warning}\n`;
+  return `${isColored ? addColors(diff) : diff}\nWhy:\n${reasons}${warning}\n`;
 }
 
-function diffOf(configPath: string, reading: ReadConfig, planned: Plan): string {
-  const text = textOf(planned);
+function formatDiff(configPath: string, reading: ReadConfig, planned: Plan): string {
+  const text = findPlannedText(planned);
   if (text === undefined) return "";
   const patch = createTwoFilesPatch(`a/${configPath}`, `b/${configPath}`, reading.document.text, text, "", "", {
     context: 3,
@@ -146,17 +147,17 @@ const green = "\u001B[32m";
 const cyan = "\u001B[36m";
 const plain = "\u001B[0m";
 
-function colored(diff: string): string {
+function addColors(diff: string): string {
   return diff
     .split("\n")
     .map((line) => {
-      const color = colorOf(line);
+      const color = chooseColor(line);
       return color === undefined ? line : `${color}${line}${plain}`;
     })
     .join("\n");
 }
 
-function colorOf(line: string): string | undefined {
+function chooseColor(line: string): string | undefined {
   if (line.startsWith("@@")) return cyan;
   if (line.startsWith("+")) return green;
   return line.startsWith("-") ? red : undefined;

@@ -83,15 +83,15 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     },
     pruneInfo: (pruned) => {
       on.set(pruned && Number(pruned.autoPrune));
-      reservedWindow.set(numberOf(pruned?.reservedWindow));
-      reserved.set(numberOf(pruned?.pruneReservedVersion));
-      flushed.set(numberOf(pruned?.flushedVersion));
-      real.set(numberOf(pruned?.realPruneReservedVersion));
+      reservedWindow.set(toNumber(pruned?.reservedWindow));
+      reserved.set(toNumber(pruned?.pruneReservedVersion));
+      flushed.set(toNumber(pruned?.flushedVersion));
+      real.set(toNumber(pruned?.realPruneReservedVersion));
     },
   };
 }
 
-function numberOf(value: bigint | undefined): number | undefined {
+function toNumber(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 

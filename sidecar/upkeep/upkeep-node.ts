@@ -46,16 +46,16 @@ export function reachNode(
     driver: [ops.stop, ops.start, compose.command, restart.checkCommand ?? []],
     nodeCli: [[cli.command]],
   };
-  const reachOf = (who: keyof typeof started): NodeReach => ({
+  const buildReach = (who: keyof typeof started): NodeReach => ({
     directory: () => layout().binDirectory,
     fileDeadline: () => place.fileDeadline,
     programs: started[who].flatMap(([file = ""]) => (isAbsolute(file) ? [file] : [])),
     programDeadline: () => place.programDeadlines[who],
   });
   const tool = selectNodeCli(settings, layout, connections);
-  const nodeCli = tool && reachNodeCli(tool, reachOf("nodeCli"));
+  const nodeCli = tool && reachNodeCli(tool, buildReach("nodeCli"));
   const reaching = selectDriver(settings, layout, connections);
-  const driver = reaching && reachDriver(reaching, reachOf("driver"));
+  const driver = reaching && reachDriver(reaching, buildReach("driver"));
   const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   const observer = observeNode(
     { ...settings.node, intervalMs: settings.prune.intervalMs, signal },

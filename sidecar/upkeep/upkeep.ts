@@ -111,7 +111,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   return {
     wake,
     version: () => observer.version().version,
-    dataPath: () => dataPathIn(document(), settings, place.layout().configPath),
+    dataPath: () => findNodeDataPath(document(), settings, place.layout().configPath),
     places: () => place.layout(),
     restarts: () => ({ used: kept.budget.used(), perHour: settings.restart.budgetPerHour }),
     mayAct: () => authority() === "acts" && !isHeld(),
@@ -158,7 +158,7 @@ function startPasses(
 }
 
 /** Finds the directory of the node's data by the last usable node.conf; undefined before there was one. */
-function dataPathIn(
+function findNodeDataPath(
   document: ConfigDocument | undefined,
   { node }: SidecarSettings,
   configPath: string,
