@@ -3,7 +3,6 @@ import type { Clock } from "#daemon/clock.ts";
 /** Both clocks at one moment. */
 export type ClockThen = Readonly<{ wallMs: number; monotonicMs: number }>;
 
-/** Reads both clocks. */
 export function readClocks(clock: Clock): ClockThen {
   return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
 }

@@ -56,7 +56,6 @@ export type StepParts = Readonly<{
   finishes: ServiceContext["finishes"];
 }>;
 
-/** Creates the steps of the passes. */
 export function createPassSteps(seen: Observations, parts: StepParts): PassSteps {
   const { common, node, kept, authority, isRestarting, command, metrics, clockThen, lastPush, window, finishes } =
     parts;

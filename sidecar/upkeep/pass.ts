@@ -28,7 +28,6 @@ export type PassSteps = Readonly<{
   data: Readonly<{ watch: () => number | undefined }>;
 }>;
 
-/** Progress of the loop. */
 export type PassProgress = {
   /** Work of the running pass, as in "reading node.conf". */
   step: string;

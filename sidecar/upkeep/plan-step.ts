@@ -24,7 +24,7 @@ export type PlanRequest = Readonly<{
   doubtOfPlace: string | undefined;
 }>;
 
-/** Observations that planning reads, and notes the plan in. */
+/** Observations that planning reads and notes in. */
 export type PlanSeen = Readonly<{ config: ObservedConfig; restarts: ObservedRestarts; adoption: ObservedAdoption }>;
 
 export type PlanStepDependencies = HoldDependencies &
@@ -43,7 +43,6 @@ export type PlanStep = (
   request: PlanRequest,
 ) => Promise<Readonly<{ planned: Plan; desired: HeldState }>>;
 
-/** Creates the step that plans. */
 export function createPlanStep(seen: PlanSeen, dependencies: PlanStepDependencies): PlanStep {
   const { settings, observer, state, place, nodeCli, driver } = dependencies;
   return async (reading, { resolution, doubtOfPlace }) => {

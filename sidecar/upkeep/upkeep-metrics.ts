@@ -95,7 +95,6 @@ function toNumber(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-/** Metrics of the passes. */
 export type PassMetrics = Readonly<{ made: (wallMs: number) => void; failed: () => void }>;
 
 /**

@@ -9,7 +9,7 @@ import type { ObservedProcess } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { explainHung, explainUnhealthy, type HealthDependencies } from "./unhealthy.ts";
 
-/** Limits from which a restart may repair a node, in ms. */
+/** Limits from which a restart is due for the node's health. */
 export type DueRestartOptions = Readonly<{
   /** Whether a restart is running: then none is due. */
   isRestarting: boolean;

@@ -4,7 +4,6 @@ import { failedStartsKept, type DataEvidence, type FailedStart } from "../state/
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { Verification } from "./restart-verification.ts";
 
-/** Records the starts of the node. */
 export type StartRecorder = Readonly<{
   /** Begins a start; returns a function to call with its end, and with the hash of the node.conf that it was made with. */
   begin: () => Promise<(verified: Verification, configHash: string | undefined) => Promise<void>>;

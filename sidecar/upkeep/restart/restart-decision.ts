@@ -5,7 +5,6 @@ import type { RestartBudget } from "./restart-budget.ts";
 /** Causes for which a restart may be due. */
 export const restartCauses = ["configuration", "unwell", "interrupted", "unverified", "retried", "asked"] as const;
 
-/** A restart that is due. */
 export type DueRestart = Readonly<{
   /** `unverified`: the restart was made, and only its proof is missing. */
   cause: (typeof restartCauses)[number];

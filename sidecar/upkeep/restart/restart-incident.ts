@@ -49,7 +49,6 @@ export type RestartIncidentDependencies = ProveRestartDependencies &
     rememberHealthy: (bytes: Uint8Array) => Promise<void>;
   }>;
 
-/** A node.conf that can be used. */
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
 /** Outcome of a try; `startedWith` is absent if node.conf changed while the node was restarted, so that nobody can tell. */

@@ -28,7 +28,6 @@ export type RestartStepDependencies = ApplyRestartDependencies &
   Parameters<typeof noteRollBack>[2] &
   Readonly<{ settings: SidecarSettings }>;
 
-/** Creates the steps of restarts. */
 export function createRestartStep(
   { config, process, restarts }: ApplyRestartSeen,
   dependencies: RestartStepDependencies,

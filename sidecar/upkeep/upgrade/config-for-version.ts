@@ -27,7 +27,6 @@ export type ConfigStepDependencies = Readonly<{
   state: Pick<UpkeepState, "auditedConfig">;
 }>;
 
-/** Locates the kept old node.conf. */
 function locateKeptConfig({ directory }: UpgradeRecord): string {
   return join(directory, "node.conf");
 }

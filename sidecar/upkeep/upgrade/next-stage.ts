@@ -10,7 +10,6 @@ import {
   type UpgradeStage,
 } from "../state/upgrade-record.ts";
 
-/** Outcome of a step. */
 export type StepOutcome = Readonly<
   | { ok: true; note?: string; /** Facts of the node now, to prove either version by. */ before?: NodeBefore }
   | { ok: false; why: string }

@@ -25,7 +25,6 @@ const quantity = z.string().regex(/^0x[0-9a-f]+$/i);
 
 const syncing = z.union([z.literal(false), z.record(z.string(), z.unknown())]);
 
-/** Creates the queries to a node. */
 export function createNodeRpc(url: string): NodeRpc & DataRpc {
   const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax });
   const query = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[], signal: AbortSignal) => {

@@ -99,7 +99,6 @@ function cancelEarly(
   return { words: formatUpgrade(record) };
 }
 
-/** Reads the situation that the start of an upgrade is judged by. */
 export function readSituation({
   settings,
   clock,

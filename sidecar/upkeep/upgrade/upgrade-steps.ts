@@ -124,7 +124,6 @@ async function removeUnused({ preCopy, newRan, stores }: UpgradeRecord): Promise
 const startedMeanwhile =
   "the node was started by somebody else while it had to stand still; stop what starts it (a supervisor?) for the time of the upgrade";
 
-/** Locates the kept old programs. */
 function locateKeptPrograms({ directory }: UpgradeRecord): string {
   return join(directory, "programs");
 }

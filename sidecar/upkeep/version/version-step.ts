@@ -14,7 +14,6 @@ export type FollowedVersion = Readonly<{
 /** Follows the node's version; returns undefined until it had its chance to be reported, by the node itself first: nothing is said or done before. */
 export type VersionStep = () => Promise<FollowedVersion | undefined>;
 
-/** Creates the step that follows the node's version. */
 export function createVersionStep(
   seen: ObservedVersion,
   {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 /** A directory or file, and its copy. */
 type Pair = Readonly<{ from: string; copy: string }>;
 
-/** Files that are looked at concurrently. */
 const concurrentFiles = 16;
 
 /**
