@@ -47,10 +47,11 @@ export function observeRestarts(onChange?: () => void): ObservedRestarts {
   );
 }
 
-/** Answer to whether the node began with a content. */
+/** Query of whether the node began with a content, and its answer. */
 export type RequestedStart = Readonly<{
   contentHash: string;
   startedAfterMs: number | undefined;
+  /** Time of the query (monotonic). */
   atMs: number;
   /** Absent until it is known. */
   began?: NodeBegan;
@@ -74,7 +75,7 @@ export type Unwell = Readonly<{
 
 /** State of the node's process, apart from its RPC's answers. */
 export type ProcessObservation = Readonly<{
-  /** Last answer to whether the node began with a content, for that content and a start that was seen. */
+  /** Last query of whether the node began with a content, for that content and a start that was seen. */
   requestedStart: RequestedStart | undefined;
   /** Start of the node, as its driver reported in this pass. */
   started: Promise<NodeStart> | undefined;

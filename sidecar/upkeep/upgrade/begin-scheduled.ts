@@ -10,6 +10,7 @@ import { describeStart, judgeStart } from "./upgrade-start.ts";
 export type ScheduleWatch = {
   /** Upgrade that the rest is about, by when it was accepted (wall clock). */
   acceptedMs?: number;
+  /** Time of the last look (monotonic). */
   lookedMs?: number;
   /** Whether its time had come at a look of this process. */
   wasDue?: boolean;

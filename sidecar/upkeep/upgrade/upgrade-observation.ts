@@ -90,7 +90,7 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
   return [{ type, status: "False", reason, message }];
 }
 
-/** Derives the condition of an upgrade for which the node was not stopped, which is the same as that of a scheduled one. Pure. */
+/** Derives the condition of an upgrade for which the node was not stopped: it is reported like one that is scheduled, or did not begin. Pure. */
 function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command: CommandWords): ConditionReport {
   const type = "UpgradeProved";
   const words = formatUpgrade(record);
