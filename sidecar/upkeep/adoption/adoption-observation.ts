@@ -7,9 +7,9 @@ import type { PlanView } from "../plan/plan-view.ts";
 import type { Adoption } from "../state/upkeep-state.ts";
 import type { Authority } from "./authority.ts";
 
-/** What is to be done to the node, and whether the sidecar may do it. */
+/** Plan for the node, and whether the sidecar may carry it out. */
 export type AdoptionObservation = Readonly<{
-  /** What is to be done, as a person was last shown it. */
+  /** Last plan, as a person reads it; undefined before the first. */
   plan: PlanView | undefined;
   authority: Authority | undefined;
   adopted: Adoption | undefined;
@@ -17,7 +17,7 @@ export type AdoptionObservation = Readonly<{
 
 export type ObservedAdoption = Observation<AdoptionObservation>;
 
-/** Nothing is planned yet. */
+/** Creates an observation with nothing planned yet. */
 export function observeAdoption(onChange?: () => void): ObservedAdoption {
   return createObservation<AdoptionObservation>(
     { plan: undefined, authority: undefined, adopted: undefined },
@@ -25,7 +25,7 @@ export function observeAdoption(onChange?: () => void): ObservedAdoption {
   );
 }
 
-/** Notes the plan, and whether it may be carried out; logs one that changed while it waits for a person's approval. */
+/** Notes the plan, and whether it may be carried out; logs one that changed while it waits for approval. */
 export function noteAdoption(
   found: Readonly<{ plan: PlanView; authority: Authority; adopted: Adoption | undefined }>,
   seen: ObservedAdoption,
@@ -44,7 +44,7 @@ const adoptedBy = {
   "earlier version": "it acted before",
 } as const;
 
-/** Says whether the sidecar may act on this node; one that waits shows its plan, and says how it is let go. Pure. */
+/** Reports whether the sidecar may act on this node; while it waits, with its plan and the command that approves it. Pure. */
 export function deriveAdoptionConditions(
   { plan, authority, adopted }: AdoptionObservation,
   mode: SidecarSettings["upkeep"]["mode"],
@@ -68,7 +68,7 @@ export function deriveAdoptionConditions(
   return [{ type, status: "False", reason: "WaitingForAdopt", message }];
 }
 
-/** A plan in one paragraph. */
+/** Describes a plan in one paragraph. */
 function planWords({ steps, problems }: PlanView): string {
   const open = problems.length === 0 ? "" : ` Not planned yet: ${problems.join(" ")}`;
   if (steps.length === 0) return `Its plan: nothing to change now.${open}`;

@@ -2,10 +2,10 @@ import type { SidecarSettings } from "../../settings.ts";
 import { isEarly } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
-/** What a sidecar may do to its node: `waits` until a person has seen the plan and said `gatehouse adopt`. */
+/** Right of a sidecar over its node: `waits` until a person has seen the plan and run `gatehouse adopt`. */
 export type Authority = "acts" | "waits" | "observes";
 
-/** What the setting and the node's adoption allow. */
+/** Decides by `upkeep.mode` and the node's adoption. */
 export function decideAuthority(
   mode: SidecarSettings["upkeep"]["mode"],
   { adopted }: Pick<UpkeepState, "adopted">,
@@ -14,7 +14,7 @@ export function decideAuthority(
   return mode === "enforce" || adopted.get() !== undefined ? "acts" : "waits";
 }
 
-/** Why a sidecar changes nothing at its node now, as the end of a sentence; undefined when it may. */
+/** Explains why a sidecar changes nothing at its node now, as the end of a sentence; undefined if it may. */
 export function explainIdle(
   authority: Authority,
   { hold, store, upgrade }: Pick<UpkeepState, "hold" | "store" | "upgrade">,
@@ -26,13 +26,13 @@ export function explainIdle(
   return store.failure() === undefined ? undefined : "the sidecar can't keep its state (StateKept says why)";
 }
 
-/** Whether an upgrade has come to the node, so that nothing else may be done to that. */
+/** Whether an upgrade has begun to change the node, so that nothing else may. */
 export function isBetweenVersions({ upgrade }: Pick<UpkeepState, "upgrade">): boolean {
   const record = upgrade.get();
   return record !== undefined && record.end === undefined && !isEarly(record.stage);
 }
 
-/** Whether an upgrade is under way, be it that the node still runs as ever. */
+/** Whether an upgrade is under way, even if the node still runs untouched. */
 export function isUpgradeUnderWay({ upgrade }: Pick<UpkeepState, "upgrade">): boolean {
   const record = upgrade.get();
   return record !== undefined && record.end === undefined;

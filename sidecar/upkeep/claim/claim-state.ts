@@ -18,15 +18,15 @@ import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } fr
 export type ClaimDependencies = Readonly<{
   log: Logger;
   userStateDirectory: string;
-  /** Where an older version left its state by default; absolute or from the current directory. */
+  /** Default state directory of older versions; absolute, or relative to the current directory. */
   oldStateDirectory?: string;
   signal: AbortSignal;
 }>;
 
-/** The state of a node, in this process alone. */
+/** State of a node, held by this process alone. */
 export type ClaimedState = UpkeepState &
   Readonly<{
-    /** Writes what is not on the disk yet, and leaves the state to the next process: nothing is written from then on, nor is it needed. */
+    /** Flushes the state and leaves it to the next process: nothing is written afterwards, nor need it be. */
     release: () => void;
   }>;
 
@@ -107,7 +107,7 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
   }
   const isMovedChain = settings.upkeep.movedFrom.includes(String(remembered?.chainId));
   const answeredChainId = isMovedChain ? undefined : remembered?.answeredChainId;
-  // At once: a word to act, or what a node had read, is never in a state that says no node.
+  // In one write: an adoption, or what a node has read, is never in a state that names no node.
   state.atomically(() => {
     state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
     if (taken === "unknown") {
@@ -122,7 +122,7 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
   if (failure !== undefined) throw new StartupError(failure.message);
 }
 
-/** Whose a state without an identity is; new state is nobody's, and so `unknown`, with nothing in it to forget. */
+/** Judges whose a state without an identity is; new state is `unknown`, with nothing in it to forget. */
 async function judgeOld(
   state: UpkeepState,
   found: NodeIdentity,

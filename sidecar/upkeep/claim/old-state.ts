@@ -8,18 +8,18 @@ import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { dataTie, namesOwner, findOwnershipDifference, readTies } from "#node/conf/ties.ts";
 import { upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 
-/** Where the state was by default before it belonged to its node: in whatever directory the sidecar was started in. */
+/** Default state directory before state belonged to its node, relative to the directory that the sidecar was started in. */
 export const oldStateDirectory = ".gatehouse/sidecar";
 
-/** Whose a state without an identity is, by its copies of node.conf. */
+/** Owner of a state without an identity, by its copies of node.conf. */
 export type CopiesMatch = Readonly<
   | { kind: "same" | "unknown" }
-  | { kind: "another"; why: string; /** What `upkeep.movedFrom` names if it is the same node. */ remembered: string }
+  | { kind: "another"; why: string; /** Value for `upkeep.movedFrom` if it is the same node. */ remembered: string }
 >;
 
-/** The node that a state may be of. */
+/** Node that a state may belong to. */
 export type CopiesOwner = Readonly<{
-  /** Where its node.conf stands, first, and where it stands in the layouts of other versions: paths in a copy may be relative to any. */
+  /** Path of its node.conf, then its paths in the layouts of other versions: paths in a copy may be relative to any. */
   places: readonly string[];
   document: ConfigDocument | undefined;
   /** `upkeep.movedFrom`. */
@@ -27,8 +27,8 @@ export type CopiesOwner = Readonly<{
 }>;
 
 /**
- * Compares the remembered copies of node.conf with a node's own by their data and keys, which no two nodes share; `unknown` where either is
- * missing or names none.
+ * Compares the remembered copies of node.conf with a node's own by their data and keys, which no two nodes share; `unknown` if either is
+ * missing or names neither.
  */
 export async function compareCopies(
   directory: string,
@@ -49,7 +49,7 @@ export async function compareCopies(
   return { kind: "another", why, remembered: data[0] ?? "none" };
 }
 
-/** Whether a sidecar has done anything to its node by this state. */
+/** Whether a sidecar has acted on its node with this state. */
 export function hasActed({ store: { database }, directory }: UpkeepState): boolean {
   const deeds = database.prepare(
     "SELECT (SELECT count(*) FROM restart) + (SELECT count(*) FROM event WHERE kind IN ('write', 'prune', 'restart')) AS deeds",
@@ -59,7 +59,7 @@ export function hasActed({ store: { database }, directory }: UpkeepState): boole
 
 /**
  * Copies the state that an older version left in the current directory to where this node's state belongs now, if its copies of node.conf
- * are this node's. What is there stays; the database comes last, so that a copy that was cut off is made again.
+ * are this node's. The original stays; the database comes last, so that an interrupted copy is made again.
  */
 export async function takeOldState(
   from: string,

@@ -1,20 +1,20 @@
 import type { NodeHost, NodeIdentity } from "../state/node-identity.ts";
 
-/** By what two nodes differ, and what the remembered one has; `upkeep.movedFrom` names that value where it is the same node, moved. */
+/** Difference between two nodes, with the remembered value; `upkeep.movedFrom` names that value if it is the same node, moved. */
 export type NodeDifference = Readonly<{ what: "chain" | "data path" | "node.conf" | "host"; remembered: string }>;
 
-/** What distinguishes a move from another node. */
+/** Facts that distinguish a moved node from another one. */
 export type MoveFacts = Readonly<{
   /** `upkeep.movedFrom`. */
   movedFrom: readonly string[];
   /** Paths of node.conf in this workspace, whichever layout the node's version has. */
   layouts: readonly string[];
-  /** Whether a path is there. */
+  /** Whether a path exists. */
   isThere: (path: string) => boolean;
 }>;
 
 /**
- * Finds by what a node differs from the one that is remembered: by nothing when it is the same. The same are: a machine or container with
+ * Finds the differences between a node and the remembered one; none if it is the same. The same are: a machine or container with
  * another host name; a pod that its controller recreated; a node.conf behind a link that points elsewhere now, of the other
  * layout of the same workspace, or moved while its data stayed. Pure but for `isThere`.
  */
@@ -39,7 +39,7 @@ export function findNodeDifferences(
     remembered.namedPath === found.namedPath ||
     layouts.includes(remembered.configPath) ||
     layouts.includes(remembered.namedPath) ||
-    // With its data where they were, a node.conf that is gone was moved.
+    // A node.conf that is gone while its data stayed was moved.
     (hasBoth && !hasOtherData && !isThere(remembered.configPath)) ||
     hasOtherData;
   if (!isSameFile) note("node.conf", remembered.configPath);
@@ -52,7 +52,7 @@ const ordinal = /^(.+)-(\d{1,4})$/;
 
 function isAnotherHost(one: NodeHost, other: NodeHost): boolean {
   if (one.kind !== other.kind || one.name === other.name) return false;
-  // A machine's name changes with its container, and with its owner's mind; one name of a container stays.
+  // A machine's name changes with its container, or as its owner likes; a container's name is given once.
   if (one.kind !== "pod") return one.kind === "container";
   const [a, b] = [ordinal.exec(one.name), ordinal.exec(other.name)];
   return a !== null && b !== null && a[1] === b[1];
