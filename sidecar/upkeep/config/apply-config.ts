@@ -15,7 +15,7 @@ import { findWrite, type Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { NodeVersion } from "#node/versions.ts";
 
-/** What came of the planned write; `again` when the file has to be read again at once. */
+/** Outcome of the planned write; `again`: the file has to be read again at once. */
 export type AppliedConfig = Readonly<{ result?: ConfigWriteResult; again: boolean; wakeInMs?: number }>;
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
@@ -29,7 +29,7 @@ export type ApplyConfigDependencies = Readonly<{
   metrics: Readonly<{ corrected: () => void }>;
 }>;
 
-/** Writes node.conf as planned, for a node of a version. Nothing is written when nothing changes. */
+/** Writes node.conf as planned, for a node of a version; writes nothing if nothing changes. */
 export async function applyConfig(
   planned: Plan,
   reading: UsableReading,
@@ -59,7 +59,7 @@ export async function applyConfig(
   const dependencies = { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events, state };
   const result = await writeWithDeadline(write, dependencies);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
-  // What could not be written was no correction, and nobody took it back.
+  // A write that failed is no correction that anybody reverted.
   rate.record(reading.contentHash);
   config.note({ corrected: action.changes.map(formatChange) });
   metrics.corrected();
@@ -67,8 +67,8 @@ export async function applyConfig(
 }
 
 /**
- * Notes before a write that the node may have read what stands there, so that a sidecar that is killed right after it knows; unless that
- * means to the node what it has read before.
+ * Notes before a write that the node may have read the current content, so that this is known even if the sidecar is killed right after
+ * it; not if that content means the same to the node as what it has read before.
  */
 function forgetWhatNodeHas(
   { document, changedAtMs }: UsableReading,
@@ -111,7 +111,7 @@ export async function compareConfig(
   }
 }
 
-/** A copy that can't be kept is reported, and keeps nobody from ending a restart that left the node down. */
+/** Keeps a good content. A failure is only reported: it must not prevent the end of a restart that left the node down. */
 async function keepGood(
   { bytes, contentHash }: UsableReading,
   config: ObservedConfig,

@@ -10,7 +10,7 @@ import { describeEdit } from "./edit-words.ts";
 
 type OwnWrite = Readonly<{ path: string; expectedHash: string | undefined; content: Uint8Array }>;
 
-/** Remembers what the sidecar is about to write, so that nobody else is reported to have done it. */
+/** Remembers what the sidecar is about to write, so that it is not reported as somebody else's change. */
 export function noteWriting(
   { path, expectedHash, content }: OwnWrite,
   { auditedConfig }: Pick<UpkeepState, "auditedConfig">,
@@ -25,9 +25,9 @@ export function noteWritten({ path, content }: OwnWrite, { auditedConfig }: Pick
   auditedConfig.set({ path, sha256: hashContent(content) });
 }
 
-/** Says whether a change by somebody else may have a line now. */
+/** Bound on the audit log's lines about changes by somebody else. */
 export type EditRate = Readonly<{
-  /** How many contents had no line since the last one; undefined while there were lines enough. */
+  /** Returns how many contents had no line since the last line; undefined if this one gets none either. */
   admit: (sha256: string | undefined) => number | undefined;
 }>;
 
@@ -35,7 +35,7 @@ export type EditRate = Readonly<{
 const linesMax = 10;
 const rateWithinMs = 600_000;
 
-/** Creates the bound on lines about changes by somebody else. */
+/** Creates the bound, with no line counted yet. */
 export function createEditRate(clock: Pick<Clock, "monotonicMs">): EditRate {
   let reportedAtMs: readonly number[] = [];
   let skipped = 0;
@@ -58,7 +58,6 @@ export function createEditRate(clock: Pick<Clock, "monotonicMs">): EditRate {
   };
 }
 
-/** What a look at node.conf takes to report a change by somebody else. */
 export type ReportEditDependencies = Readonly<{
   state: Pick<UpkeepState, "auditedConfig" | "atomically">;
   versions: ConfigVersions;
@@ -66,12 +65,12 @@ export type ReportEditDependencies = Readonly<{
   edits: EditRate;
 }>;
 
-/** How long what can't be used has to stand there: most editors leave none or half of a file for a moment. */
+/** Time that an unusable content has to stand: most editors leave no file, or half of one, for a moment. */
 const brokenForMs = 2_000;
 
 /**
- * Reports once a content that the sidecar neither wrote nor reported earlier; one from before its own start, too. Nothing is reported of the first content
- * that it ever sees.
+ * Reports a content once that the sidecar neither wrote nor reported earlier, even one from before its start; never the first content that it
+ * sees.
  *
  * @param auditedThen what was reported when the content began to be read: the sidecar's own write may have come between.
  */
@@ -87,7 +86,7 @@ export async function reportEdit(
   { state, versions, events, edits }: ReportEditDependencies,
 ): Promise<void> {
   const { contentHash: sha256 } = reading;
-  // Of what can't be read nobody knows whether it was changed.
+  // Nobody knows whether a file that can't be read was changed.
   if (!reading.ok && sha256 === undefined && reading.problem.reason !== "Vanished") return;
   const audited = state.auditedConfig.get();
   if (!isDeepStrictEqual(audited, auditedThen)) return;
@@ -125,7 +124,7 @@ function describeChange(reading: ConfigReading, before: Uint8Array | undefined, 
   return `node.conf was changed by somebody else: ${what}`;
 }
 
-/** The content of a hash, if it is still remembered or kept. */
+/** Finds the content with a hash, if it is still remembered or kept. */
 async function findContent(
   sha256: string | undefined,
   lastUsable: ConfigObservation["lastUsable"],

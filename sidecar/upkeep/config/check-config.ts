@@ -17,14 +17,14 @@ import { hasHeld, type ClockThen } from "../clock-then.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 
-/** What came of it: `again` when the file is another one now, `wakeInMs` when it is to be judged again by then. */
+/** Outcome of a check. `again`: the file is another one now; `wakeInMs`: time until the next check is due. */
 export type Judgement = Readonly<{
   again: boolean;
   wakeInMs?: number;
-  /** What came of the write. */ written?: ConfigWriteResult;
+  /** Failure to write the last good content back. */ written?: ConfigWriteResult;
 }>;
 
-/** What bears on whether an unusable node.conf is put back, and when. */
+/** Circumstances that decide whether an unusable node.conf is restored, and when. */
 export type CheckConfigOptions = Readonly<{
   authority: Authority;
   /** `upkeep.restoreAfterMs`. */
@@ -34,7 +34,7 @@ export type CheckConfigOptions = Readonly<{
   clockThen: ClockThen;
   /** Whether the node is being restarted. */
   isRestarting: boolean;
-  /** What the audit log accounted for when node.conf began to be read. */
+  /** Content that the audit log accounted for when node.conf began to be read. */
   auditedThen: AuditedConfig | undefined;
 }>;
 
@@ -59,8 +59,8 @@ const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["Vanished", 
  * Notes whether node.conf can be used. While it can't, the last good one stays in force; when it has not changed for
  * `upkeep.restoreAfterMs`, that one is written back, and the unusable content is kept among the versions: a node that starts by itself
  * meanwhile, after a crash say, would not come back with what stands there. A person who is at work on the file has that long after
- * each save, and is reported when it ends. A node that the sidecar itself left down, because it was killed in the middle of a restart, does not wait
- * for that.
+ * each save, and ConfigValid says when it ends. A node that the sidecar itself left down, because it was killed in the middle of a
+ * restart, does not wait for that.
  */
 export async function checkConfig(
   reading: ConfigReading,
@@ -99,7 +99,7 @@ export async function checkConfig(
   return writeBack(reading, good.content, { config, limitBytes: options.limitBytes }, dependencies);
 }
 
-/** Notes what stands there, and since when. */
+/** Notes the content, and since when it has stood. */
 function noteContent(reading: ConfigReading, config: ObservedConfig, clock: Clock): void {
   const before = config.now();
   const { contentHash } = reading;
@@ -112,19 +112,19 @@ function noteContent(reading: ConfigReading, config: ObservedConfig, clock: Cloc
   config.note({ lookedAtMs: clock.wallMs() });
 }
 
-/** Whether the node is down by the sidecar's own doing, and has to be started. */
+/** Whether the sidecar itself left the node down, and has to start it. */
 function owesStart({ state }: Pick<CheckConfigDependencies, "state">): boolean {
   return state.restartInFlight.get()?.phase === "commanded" || state.retry.get() !== undefined;
 }
 
-/** The content to put back; why it is not this node's, or undefined where there is none or nothing may be done. */
+/** Finds the content to put back, or why it may not be this node's; undefined if there is none or nothing may be done. */
 async function lastGood(
   isOwedStart: boolean,
   { authority, restoreAfterMs }: CheckConfigOptions,
   { state, versions, place }: Pick<CheckConfigDependencies, "state" | "versions" | "place">,
 ): Promise<Readonly<{ ok: true; content: Uint8Array } | { ok: false; why: string }> | undefined> {
   if (authority !== "acts" || restoreAfterMs === 0) return undefined;
-  // A hold keeps from beginning anything, not from ending a restart that left the node down.
+  // A hold forbids to begin anything, not to end a restart that left the node down.
   if (state.hold.get() !== undefined && !isOwedStart) return undefined;
   const content = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   if (content === undefined || !parseConfig(content).ok) return undefined;

@@ -4,7 +4,7 @@ import type { CommandWords } from "../command-words.ts";
 import { findWrite } from "../plan/plan.ts";
 import type { ConfigComparison, ConfigObservation, ConfigValidity, OtherWriter } from "./config-observation.ts";
 
-/** Says how node.conf is, as far as it was looked at. Pure. */
+/** Derives the conditions of node.conf, as far as it was looked at. Pure. */
 export function deriveConfigConditions(
   { validity, comparison, otherWriter, corrected }: ConfigObservation,
   command: CommandWords,
@@ -30,7 +30,7 @@ function nextWords(next: Extract<ConfigValidity, { ok: false }>["next"]): string
   return `The last good one stays in force, and is written back at ${at} unless the file changes before.`;
 }
 
-/** Why node.conf stays as it is while another process has the right to write it. */
+/** Reason, as a clause, for leaving node.conf alone while another process has the right to write it. */
 export const locked = "this sidecar may not write it (SoleWriter)";
 
 /** Says whether node.conf is as desired. Pure. */

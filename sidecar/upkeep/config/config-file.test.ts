@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-/** What a person reads about a file with a content. */
+/** Returns what a person reads about a file with a content. */
 async function wordsAbout(content: string | Uint8Array): Promise<string> {
   await writeFile(path, content);
   const reading = await readConfigFile(path, limitBytes);

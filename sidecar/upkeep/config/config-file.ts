@@ -8,16 +8,16 @@ import type { ConfigProblem } from "#node/conf/problem.ts";
 /** One look at node.conf; `changedAtMs`: when the file, or a link that leads to it, last changed (`ctime`, milliseconds since 1970). */
 export type ConfigReading = Readonly<
   | { ok: true; document: ConfigDocument; bytes: Uint8Array; contentHash: string; changedAtMs: number }
-  /** What belongs to a content is absent when there was none to read. */
+  /** Hash, bytes and time are absent if there was no content to read. */
   | { ok: false; problem: ConfigProblem; contentHash?: string; bytes?: Uint8Array; changedAtMs?: number }
 >;
 
-/** Hash of a file's bytes. */
+/** Returns the SHA-256 of a content, in hexadecimal. */
 export function hashContent(bytes: Uint8Array): string {
   return hash("sha256", bytes);
 }
 
-/** Reads node.conf through symbolic links, never more than `limitBytes`; what is wrong comes back as a problem. */
+/** Reads node.conf through symbolic links, never more than `limitBytes`; returns what is wrong as a problem. */
 export async function readConfigFile(path: string, limitBytes: number): Promise<ConfigReading> {
   let file: RegularFile;
   try {
@@ -61,12 +61,12 @@ function unreadable(path: string, why: string): ConfigReading {
   return { ok: false, problem: { reason: "Unreadable", message } };
 }
 
-/** How many links a path may lead through (Linux, path_resolution(7)). */
+/** Links that a path may lead through (Linux, path_resolution(7)). */
 const linksMax = 40;
 
 /**
- * When a symbolic link on the way to a file last changed (`ctime`, milliseconds since 1970); 0 where there is none. A link that was made to point
- * elsewhere changes what stands at the path, and leaves the times of the file behind it as they were.
+ * Reads when a symbolic link on the way to a file last changed (`ctime`, milliseconds since 1970); 0 if there is none. A link that was made
+ * to point elsewhere changes what stands at the path, but not the times of the file behind it.
  */
 async function linksChangedAt(path: string): Promise<number> {
   let changedAtMs = 0;

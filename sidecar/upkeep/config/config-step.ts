@@ -18,22 +18,22 @@ import { saveConfigBeforeEdit } from "./healthy-config.ts";
 import type { NodePlace } from "./node-place.ts";
 import { tidyConfig } from "./tidy-config.ts";
 
-/** What stood in node.conf, and what the audit log accounted for when it began to be read. */
+/** Reading of node.conf, and the content that the audit log accounted for when it began. */
 export type ConfigLook = Readonly<{ reading: ConfigReading; auditedThen: AuditedConfig | undefined }>;
 
-/** What a pass does with node.conf. */
+/** Steps of a pass that concern node.conf. */
 export type ConfigStep = Readonly<{
   path: () => string;
   read: () => Promise<ConfigLook>;
-  /** Watches again where a change came without an event: the watch then looks at something that is gone, e.g. a deleted directory. */
+  /** Renews the watch if a change came without an event: it then watches something that is gone, e.g. a deleted directory. */
   renewWatch: (reading: ConfigReading, found: Readonly<{ isFirst: boolean }>) => Promise<void>;
   /** Judges whether node.conf can be used. */
   judge: (look: ConfigLook, authority: Authority) => Promise<Judgement>;
   /** Removes what an earlier sidecar left behind. */
   tidy: () => Promise<void>;
-  /** Keeps what node.conf held before somebody changed it. */
+  /** Keeps the content of node.conf from before somebody changed it. */
   keepBefore: (reading: ConfigReading, found: Readonly<{ isFirst: boolean }>) => Promise<void>;
-  /** Writes node.conf as planned where that is allowed, and notes how it is now. */
+  /** Writes node.conf as planned if that is allowed, and notes how it is now. */
   write: (planned: Plan, reading: ConfigReading, allowed: ConfigWrite) => Promise<AppliedConfig | undefined>;
 }>;
 

@@ -3,25 +3,24 @@ import { join } from "node:path";
 import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
 import { hashContent } from "./config-file.ts";
 
-/** A content that is remembered by what it was: last seen healthy with, or last seen as desired. */
+/** Name of a remembered content: the last one that the node was healthy with, or the last one that was as desired. */
 type ConfigSlot = "healthy" | "last-good";
 
 /** Earlier contents of node.conf, kept as files for a person to find. */
 export type ConfigVersions = Readonly<{
   /** Keeps a content, unless it is the newest already; the oldest beyond five go. Returns the path of the kept file. */
   keep: (bytes: Uint8Array) => Promise<string>;
-  /** The content that was kept last. */
+  /** Reads the content that was kept last. */
   newest: () => Promise<Uint8Array | undefined>;
   remember: (slot: ConfigSlot, bytes: Uint8Array) => Promise<void>;
   recall: (slot: ConfigSlot) => Promise<Uint8Array | undefined>;
-  /** Removes what a kill in the middle of keeping or remembering left. */
+  /** Removes temporary files that a kill in the middle of `keep` or `remember` left. */
   tidy: () => Promise<void>;
 }>;
 
-/** How many versions are kept. */
 const versionsKept = 5;
 
-/** Keeps versions in a directory; they may hold what the configuration holds, so only the owner reads them. */
+/** Keeps versions in a directory; only its owner may read them, because they hold what the configuration holds. */
 export function createConfigVersions(directory: string): ConfigVersions {
   const versions = join(directory, "versions");
   const slotPath = (slot: ConfigSlot) => join(directory, `${slot}.conf`);
@@ -60,7 +59,7 @@ export function createConfigVersions(directory: string): ConfigVersions {
   };
 }
 
-/** The kept versions, the oldest first. */
+/** Lists the files of the kept versions, the oldest first. */
 async function namesIn(versions: string): Promise<readonly string[]> {
   const names = await readdir(versions).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];

@@ -18,7 +18,7 @@ export type ConfigWatch = AsyncDisposable &
     renew: (path: string) => Promise<void>;
   }>;
 
-/** Time between two looks where the system has no more watches to give. */
+/** Time between two looks if the system has no more watches to give. */
 const pollIntervalMs = 250;
 
 /** Codes that say that the system has no more watches or files to give. */

@@ -10,17 +10,16 @@ import type { WriterLock } from "./writer-lock.ts";
 export type ConfigWrite = Readonly<{
   path: string;
   limitBytes: number;
-  /** What the file has to hold right before it is replaced; absent when it has to be missing or unusable. */
+  /** Hash of the content that must stand there right before the replacement; undefined if there must be none to read. */
   expectedHash: string | undefined;
-  /** What has to be wrong with it right then; absent when it has to be usable. */
+  /** Problem that the file must have right then; absent if it must be usable. */
   expectedProblem?: ConfigProblemReason | undefined;
   content: Uint8Array;
 }>;
 
-/** Why node.conf was not written. */
+/** Reason why node.conf was not written. */
 export type ConfigWriteFailure = "Locked" | "CannotLock" | "ChangedMeanwhile" | "NotKept" | "NotWritten";
 
-/** What became of a write. */
 export type ConfigWriteResult = Readonly<{ ok: true } | { ok: false; reason: ConfigWriteFailure; message: string }>;
 
 class ChangedMeanwhile extends Error {
@@ -29,9 +28,9 @@ class ChangedMeanwhile extends Error {
 }
 
 /**
- * Replaces node.conf: takes the lock, keeps what stood there (if `versions` is given), writes next to it, compares once more,
- * renames. What can't be kept, because it can't be read or is too large, is not replaced. Through a symbolic link the file behind
- * it is replaced, and the link stays.
+ * Replaces node.conf: takes the lock, keeps the old content (if `versions` is given), writes next to it, compares once more,
+ * renames. A content that can't be kept, because it can't be read or is too large, is not replaced. The target of a symbolic link is
+ * replaced, and the link stays.
  */
 export async function writeConfig(
   write: ConfigWrite,
@@ -92,7 +91,7 @@ async function keepCopy(
   }
 }
 
-/** Removes what a kill in the middle of an earlier write left next to node.conf. Only for who holds its lock. */
+/** Removes temporary files that a kill in the middle of a write left next to node.conf. The caller holds its lock. */
 export async function tidyAroundConfig(path: string): Promise<void> {
   await removeTemporariesOf(await behindLinks(path));
 }

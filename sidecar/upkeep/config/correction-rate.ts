@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 
-/** How often node.conf had to be corrected lately: what distinguishes a drift from a second writer that disagrees. */
+/** Rate of corrections of node.conf; distinguishes a drift from a second writer that disagrees. */
 export type CorrectionRate = Readonly<{
   /** Notes a correction of a content, known by its hash. */
   record: (contentHash: string) => void;
@@ -10,12 +10,12 @@ export type CorrectionRate = Readonly<{
   contested: () => boolean;
   /** Whether the very same content had to be corrected several times: a person makes no change again and again to the byte. */
   repeated: () => boolean;
-  /** Until when that counts, unless it goes on (monotonic); undefined when it does not count. */
+  /** Time until which that holds unless it goes on (monotonic); undefined if it does not hold. */
   contestedUntilMs: () => number | undefined;
   repeatedUntilMs: () => number | undefined;
-  /** Forgets what was, because a person says that it is over. */
+  /** Forgets all corrections, because a person says that the contest is over. */
   forget: () => void;
-  /** How long the next correction has to wait. */
+  /** Time that the next correction has to wait; 0 if none. */
   waitMs: () => number;
 }>;
 

@@ -5,7 +5,7 @@ import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { ObservedConfig } from "./config-observation.ts";
 
-/** What is remembered as healthy; undefined where nothing is, or it can't be read. */
+/** Loads the content that is remembered as healthy; undefined if there is none, or it can't be read. */
 export async function loadHealthyConfig({
   versions,
   log,
@@ -21,7 +21,7 @@ export async function loadHealthyConfig({
   }
 }
 
-/** Keeps what the node runs well with, for a roll-back, and returns whether that worked. */
+/** Keeps the content that the node runs well with, for a roll-back; returns whether that worked. */
 export async function saveHealthyConfig(
   bytes: Uint8Array,
   proof: HealthyProof,
@@ -33,7 +33,7 @@ export async function saveHealthyConfig(
   }: Readonly<{ versions: ConfigVersions; state: Pick<UpkeepState, "healthy">; clock: Clock; log: Logger }>,
 ): Promise<boolean> {
   try {
-    // First what it is: a kill in between leaves a copy that is not the one that is reported, and so counts for less, never for more.
+    // The record comes first: after a kill in between it does not match the copy, which so counts for less, never for more.
     state.healthy.set({ hash: hashContent(bytes), proof, atMs: clock.wallMs() });
     await versions.remember("healthy", bytes);
     return true;
@@ -47,8 +47,8 @@ export async function saveHealthyConfig(
 }
 
 /**
- * Keeps what node.conf held before somebody changed it, for a person to find and to judge the change by; what it held before the sidecar's own start,
- * known at the first pass alone, is what was last right then.
+ * Keeps the content of node.conf from before somebody changed it, for a person to find and to judge the change by; at the first pass, that is the
+ * last good one.
  */
 export async function saveConfigBeforeEdit(
   reading: ConfigReading,

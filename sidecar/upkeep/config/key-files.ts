@@ -2,9 +2,9 @@ import { stat } from "node:fs/promises";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 
 /**
- * Whether a key file that node.conf names is not there. What this user may not look at may still be there for the node's.
+ * Whether a key file that node.conf names is missing. One that this user may not look at is not: it may be there for the node's user.
  *
- * @throws {HangingFileSystem} where its file system hangs.
+ * @throws {HangingFileSystem} if its file system hangs.
  */
 export async function isKeyMissing(path: string, keyDeadline: FileDeadline): Promise<boolean> {
   return keyDeadline.call(`looking at ${path}`, () =>

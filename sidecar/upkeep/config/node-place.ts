@@ -9,13 +9,13 @@ import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#no
 import type { NodeVersion } from "#node/versions.ts";
 import { readWithDeadline } from "./with-deadline.ts";
 
-/** Where the node is, with the watch on its configuration and the right to write it. */
+/** Place of the node, with the watch on its configuration and the right to write it. */
 export type NodePlace = AsyncDisposable &
   Readonly<{
     layout: () => NodeLayout;
     lock: () => WriterLock;
     watch: ConfigWatch;
-    /** Reads node.conf; one whose file system hangs is a problem as any other. */
+    /** Reads node.conf; a file system that hangs is a problem like any other. */
     read: () => Promise<ConfigReading>;
     /** For calls of the file system that node.conf is on. */
     fileDeadline: FileDeadline;
@@ -28,7 +28,7 @@ export type NodePlace = AsyncDisposable &
     follow: (version: NodeVersion | undefined) => Promise<PlaceFollowed>;
   }>;
 
-/** Whether the node's place is another now; `doubt`: the version's own layout is not there, so that the place, or the version, is in doubt. */
+/** Outcome of following a node. `doubt`: the version's own layout is not there, so that the place, or the version, is in doubt. */
 export type PlaceFollowed = Readonly<{ moved: boolean; doubt?: string }>;
 
 /**

@@ -26,16 +26,16 @@ const keyFiles = ["domain_key_path", "stabilizing_key_path"];
 /** Output of `restart.checkCommand` that is kept for a message. */
 const outputLimitBytes = 65_536;
 
-/** What an edit is judged by. */
+/** Facts and limits that an edit is judged by. */
 export type EditOptions = Readonly<{
   version: NodeVersion | undefined;
   /** Whether this process sees the node's own files, as the driver `ops` does. */
   seesFiles: boolean;
-  /** Hash of what is remembered to go back to. */
+  /** Hash of the content that a roll-back would restore. */
   keptHash: string | undefined;
-  /** Whether the node was found to have begun before it could read what stood there. */
+  /** Whether the node was found to have started before it could read the content that stood there. */
   beganBefore: boolean;
-  /** `restart.checkCommand`, and how long it may take. */
+  /** `restart.checkCommand`, and the time that it may take. */
   checkCommand: readonly string[] | undefined;
   timeoutMs: number;
   signal: AbortSignal;
@@ -51,21 +51,21 @@ export type RefusedEditDependencies = Readonly<{
 }>;
 
 /**
- * Why an edit is refused, in whole sentences; `wakeInMs`: when it is judged again although it is the same; `isUnjudged`: nothing is known against it but
- * that what it is judged by can't be looked at.
+ * Refusal of an edit, in whole sentences. `wakeInMs`: time until the same edit is judged again; `isUnjudged`: nothing is known against it, but it
+ * can't be judged now.
  */
 export type EditRefusal = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
 
 /** Time until `restart.checkCommand` is run again on what it refused: at first, and at most; it doubles each time. */
 const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
 
-/** One reason why a node would not start; `id` is the same for the same fault of another content. */
+/** One reason why a node would not start; `id` is the same for the same fault in another content. */
 type Fault = Readonly<{ id: string; words: string }>;
 
 /**
- * Why the node would not start with a node.conf that somebody changed, so that it is not restarted for it: a fault that lint finds and that
- * what it runs with does not have, a key file that is not there (where the sidecar sees the node's files), or the word of
- * `restart.checkCommand`. Undefined where nothing speaks against it.
+ * Explains why the node would not start with a node.conf that somebody changed, and so is not restarted for it: a fault that lint finds
+ * and that its running configuration does not have, a missing key file (if the sidecar sees the node's files), or a refusal by
+ * `restart.checkCommand`. Undefined if nothing speaks against it.
  */
 export async function explainRefusedEdit(
   reading: UsableReading,
@@ -97,7 +97,7 @@ async function judgeEdit(
   return fault ?? dryStart(reading, options, dependencies);
 }
 
-/** What the node is known, or taken, to run with; "the same" where that is what stands there. */
+/** Finds the content that the node is known, or taken, to run with; "the same" if that is what stands there. */
 async function contentBefore(
   { contentHash }: UsableReading,
   { keptHash, beganBefore }: EditOptions,
@@ -151,14 +151,14 @@ async function missingKeyFiles(
   return faults;
 }
 
-/** Forgets what `restart.checkCommand` refused, so that it runs at once; false when it has refused nothing. */
+/** Forgets what `restart.checkCommand` refused, so that it runs at once; false if it has refused nothing. */
 export function forgetRefusal(config: ObservedConfig): boolean {
   if (config.now().checked?.refusal === undefined) return false;
   config.note({ checked: undefined });
   return true;
 }
 
-/** Runs `restart.checkCommand`: on a content that passes once, of one that it refuses again and again, ever more rarely. */
+/** Runs `restart.checkCommand`: once on a content that passes; again and again, ever more rarely, on one that it refuses. */
 async function dryStart(
   { contentHash }: UsableReading,
   { checkCommand, timeoutMs, signal }: EditOptions,

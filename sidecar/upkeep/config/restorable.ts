@@ -3,12 +3,12 @@ import { hasSameMeaning } from "#node/conf/meaning.ts";
 import { namesOwner, findOwnershipDifference, findTieDifference, readTies, type ConfigTies } from "#node/conf/ties.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
-/** Whether a remembered copy may stand in for node.conf, and if not, why. */
+/** Judgement of a remembered copy: the document that may stand in for node.conf, or why it may not. */
 export type Restorable = Readonly<{ ok: true; document: ConfigDocument } | { ok: false; why: string }>;
 
-/** Over what a copy is to be restored. */
+/** Configuration that a copy would replace. */
 export type RestoreOver = Readonly<{
-  /** What stands there, where it can be read. */
+  /** The node.conf that stands there, if it can be read. */
   standing?: ConfigDocument | undefined;
   /** Meaning of the configuration that this node is known to have run with until now. */
   ran?: string | undefined;
@@ -36,7 +36,7 @@ export function judgeRestorable(
   return another === undefined ? { ok: true, document: parsed.document } : { ok: false, why: another };
 }
 
-/** Why a copy that this node is not known to have run with may be another's. */
+/** Describes why a copy that this node is not known to have run with may be another node's; undefined if nothing shows that. */
 function describeMismatch(
   copy: ConfigTies,
   configPath: string,

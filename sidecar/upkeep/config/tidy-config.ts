@@ -4,7 +4,7 @@ import type { ConfigVersions } from "./config-versions.ts";
 import { tidyAroundConfig } from "./config-writer.ts";
 import type { NodePlace } from "./node-place.ts";
 
-/** Removes what a sidecar that was killed in the middle of a write left behind. */
+/** Removes temporary files of a sidecar that was killed in the middle of a write. */
 export async function tidyConfig({
   place,
   versions,

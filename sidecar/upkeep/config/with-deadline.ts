@@ -7,7 +7,7 @@ import { noteWriting, noteWritten } from "./audited-config.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { WriterLock } from "./writer-lock.ts";
 
-/** Reads node.conf as {@link readConfigFile} does; one whose file system hangs is a problem as any other. */
+/** Reads node.conf as {@link readConfigFile} does; a file system that hangs is a problem like any other. */
 export async function readWithDeadline(
   path: string,
   limitBytes: number,
@@ -21,7 +21,7 @@ export async function readWithDeadline(
   }
 }
 
-/** What a write of node.conf changes: a sentence, and why. */
+/** Change that a write of node.conf makes, as a sentence, and its reason. */
 export type DescribedChange = Readonly<{ message: string; why?: string | undefined }>;
 
 /**
@@ -70,7 +70,7 @@ export async function writeWithDeadline(
 }
 
 /**
- * Does not wait for a state directory whose file system hangs: a pass, or a roll-back, goes on without its copies.
+ * Bounds each call by a deadline: if the state directory's file system hangs, a pass or a roll-back goes on without its copies.
  *
  * Each call throws `HangingFileSystem` then.
  */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parseConfig } from "#node/conf/document.ts";
 import { upkeepSection } from "../../settings/upkeep.ts";
 
-/** What the thread may spend on any node.conf that is read, however it is made; a busy machine's own time is in it. */
+/** Time that any node.conf may block the thread, however it is made; leaves room for a busy machine. */
 const maxMs = 500;
 const { configLimitBytes } = upkeepSection.parse({});
 

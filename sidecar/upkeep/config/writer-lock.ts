@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { formatHolder, createProcessLock, type ProcessLock, type ProcessLockResult } from "../state/process-lock.ts";
 
-/** Whether this process may write the file, or why not. */
+/** Outcome of taking the right to write a file. */
 type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "CannotLock"; message: string }>;
 
 /** The right to write one file, for one process at a time on one file system. */
@@ -12,8 +12,8 @@ export type WriterLock = Disposable &
     /** Takes the right if nobody has it; cheap when this process has it already. */
     acquire: () => WriterLockResult;
     /**
-     * Takes the right once the file's directory has answered. {@link acquire} alone queries the file system in a blocking call: on one that hangs it would keep the
-     * process, where this keeps a call that has a time limit.
+     * Takes the right once the file's directory has answered. {@link acquire} alone queries the file system in a blocking call: on one that
+     * hangs it would block the process, where this blocks only a call that has a time limit.
      */
     acquireOnceReached: () => Promise<WriterLockResult>;
     /** Gives the right up and removes the lock files. */
@@ -23,7 +23,7 @@ export type WriterLock = Disposable &
 type HeldLock = Readonly<{ lockPath: string; lock: ProcessLock }>;
 
 /**
- * Creates the lock of a file; it stands next to the file, see {@link createProcessLock}. Where the file is a symbolic link to one elsewhere, a second lock
+ * Creates the lock of a file; it stands next to the file, see {@link createProcessLock}. If the file is a symbolic link to one elsewhere, a second lock
  * stands next to that one: two sidecars may name it by different links.
  */
 export function createWriterLock(path: string): WriterLock {
@@ -48,7 +48,7 @@ export function createWriterLock(path: string): WriterLock {
   return {
     acquire,
     acquireOnceReached: async () => {
-      // A directory that is not there is said by the lock itself.
+      // The lock itself reports a directory that is not there.
       await stat(dirname(path)).catch(() => undefined);
       return acquire();
     },
@@ -72,7 +72,7 @@ function lockOf(path: string, node: string): HeldLock {
   return { lockPath, lock: createProcessLock(lockPath, node) };
 }
 
-/** The file that a link leads to; undefined where the path leads to its own file, or to none. */
+/** Finds the file that a link leads to; undefined if the path leads to its own file, or to none. */
 function behindLink(path: string): string | undefined {
   try {
     const target = realpathSync(path);
