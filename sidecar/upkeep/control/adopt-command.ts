@@ -4,7 +4,7 @@ import { requestControl, ControlError, type ControlTarget } from "./request-cont
 import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { adoptAnswer, controlView, type ControlView } from "./control-answers.ts";
 
-/** A sidecar that has just started needs this long to have looked at its node once. */
+/** Time within which a sidecar that has just started has looked at its node once. */
 const planWithinMs = 30_000;
 const planAgainMs = 500;
 
@@ -46,7 +46,7 @@ export async function runAdoptCommand(
   }
 }
 
-/** For a program: says what the sidecar's plan is, and adopts it where that was agreed to beforehand. */
+/** Prints the sidecar's plan for a program, and adopts it if `--yes` agreed to that beforehand. */
 async function adoptByDocument(
   target: ControlTarget,
   view: ControlView,

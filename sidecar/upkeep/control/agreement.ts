@@ -1,19 +1,19 @@
 import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 
-/** How a person agrees to what a command would have the sidecar do. */
+/** Consent to what a command would have the sidecar do. */
 export type Agreement = Readonly<{
   /** Agrees without asking for confirmation. */
   yes: boolean;
   /** Prints one JSON document, and asks nobody. */
   json?: boolean | undefined;
-  /** Asks a person at the terminal; undefined where there is none. */
+  /** Asks a person at the terminal; undefined if there is none. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
 }>;
 
-/** A question to a person, and how a message about a no begins: "adopt: nothing was changed". */
+/** Question to a person, and the start of the message about a no: "adopt: nothing was changed". */
 export type AgreementQuestion = Readonly<{ question: string; refused: string }>;
 
-/** Whether the command was given `--yes`, or a person agrees now. Says so where nobody did, and how to agree without a terminal. */
+/** Whether the command was given `--yes`, or a person agrees now. If not, prints that, and how to agree without a terminal. */
 export async function isAgreedTo(
   { question, refused }: AgreementQuestion,
   { yes, confirm }: Agreement,

@@ -5,16 +5,16 @@ import { upgradeAnswer, type UpgradeAnswer } from "./control-answers.ts";
 import { repeatOptions } from "./control-options.ts";
 import { followUpgrade, formatPlan } from "./follow-upgrade.ts";
 
-/** How a person agrees to a plan. */
+/** Consent to a plan. */
 export type PlanAgreement = Agreement &
   Readonly<{
-    /** Shows what would be done, and does nothing. */
+    /** Shows the plan, and does nothing. */
     dryRun: boolean;
   }>;
 
-/** What a plan is about. */
+/** Upgrade or restore that a plan is for. */
 type PlannedWork = Readonly<{
-  /** How its messages begin. */
+  /** Name of its route, and start of its messages. */
   command: "upgrade" | "restore";
   /** The request for the plan; with the plan's digest it begins the work. */
   body: object;
@@ -24,7 +24,7 @@ type PlannedWork = Readonly<{
 
 /**
  * Shows a plan of a running sidecar, has it carried out once a person agrees, and follows the work to its end. Returns the exit status: 0 the work succeeded
- * or begins later (dry run: it could begin); 1 the sidecar refused it or took it back, or nobody agreed.
+ * or begins later (dry run: it could begin); 1 the sidecar refused it or rolled it back, or nobody agreed.
  */
 export async function confirmPlan(
   target: ControlTarget,
@@ -82,7 +82,7 @@ async function confirmForPerson(
   return exitStatus.error;
 }
 
-/** Prints the sidecar's last answer, with the end of what it began; the steps on the way are for a person. */
+/** Prints the sidecar's last answer, with the end of the work; the steps on the way are for a person. */
 async function confirmForProgram(
   target: ControlTarget,
   work: PlannedWork,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { restartRequestResults } from "../restart/requested-restart.ts";
 import { upgradeEnds } from "../state/upgrade-record.ts";
 
-/** How a sidecar's control begins on its listeners. */
+/** Path prefix of a sidecar's control on its listeners. */
 export const controlPath = "/control";
 
 const hold = z.object({ message: z.string(), sinceMs: z.number() });
@@ -18,7 +18,7 @@ const shownUpgrade = z.object({
   words: z.string(),
 });
 
-/** Which sidecar answers, and how it stands to its node. */
+/** View of the sidecar that answers: its node, its process, and its right to act. */
 export const controlView = z.object({
   node: z.object({ name: z.string(), words: z.string() }),
   sidecar: z.object({ pid: z.int(), host: z.string(), stateDirectory: z.string() }),
@@ -31,18 +31,18 @@ export const controlView = z.object({
   upgrade: shownUpgrade.optional(),
   /** The upgrade that begins by itself, or did not when its time came. */
   scheduled: z.object({ words: z.string() }).optional(),
-  /** Why this is no time to stop another node; empty where this one serves and nothing is done to it. An older sidecar has no such field. */
+  /** Reasons not to stop another node now; empty if this one serves and nothing is done to it. Absent from an older sidecar. */
   problems: z.array(z.string()).optional(),
 });
 
 export type ControlView = Readonly<z.output<typeof controlView>>;
 
-/** What became of `resume`; `busy` while a roll-back is under way, which will set its hold again. */
+/** Outcome of `resume`; `busy`: a roll-back is under way, which will set its hold again. */
 export const resumeAnswer = z.object({
   result: z.enum(["lifted", "none", "busy"]),
   /** The hold that was lifted, or that is in force. */
   hold: hold.optional(),
-  /** What happens now that it is lifted: whether the restart that failed is tried again. */
+  /** Consequence of the lifting: whether the restart that failed is tried again. */
   next: z.string().optional(),
   /** Whether another program counted as writing node.conf, which is forgotten now. */
   wasContested: z.boolean().optional(),
@@ -53,15 +53,15 @@ export const resumeAnswer = z.object({
 
 export type ResumeAnswer = Readonly<z.output<typeof resumeAnswer>>;
 
-/** What became of a restart that a person requested: `asked`, or why it is not made. */
+/** Outcome of a requested restart: `asked`, or why it is not made. */
 export const restartAnswer = z.object({ result: z.enum(restartRequestResults), node: controlView.shape.node });
 
 export type RestartAnswer = Readonly<z.output<typeof restartAnswer>>;
 
-/** What is to be adopted: the plan that a person has seen. */
+/** Request to adopt the plan that a person has seen. */
 export const adoptRequest = z.strictObject({ digest: z.string().max(64) });
 
-/** What became of `adopt`; `another` when the plan is not the one that was seen. */
+/** Outcome of `adopt`; `another`: the plan is not the one that was seen. */
 export const adoptAnswer = z.object({
   result: z.enum(["adopted", "already", "another", "observes"]),
   view: controlView,
@@ -69,12 +69,12 @@ export const adoptAnswer = z.object({
 
 export type AdoptAnswer = Readonly<z.output<typeof adoptAnswer>>;
 
-/** An upgrade that is requested. Without `digest` it is only shown; with that of what was shown it begins. */
+/** Request for an upgrade. Without `digest` the plan is only shown; with the digest of that plan the upgrade begins. */
 export const upgradeRequest = z.strictObject({
   source: z.string().min(1).max(4_096),
   version: z.string().max(64).optional(),
   digest: z.string().max(64).optional(),
-  /** When it begins; absent: at once, or in `upgrade.window` where that is set. `now-if-open`: at once, and refused while that window is closed. */
+  /** Time of its start; absent: at once, or in `upgrade.window` if that is set. `now-if-open`: at once, and refused while that window is closed. */
   at: z
     .union([
       z.enum(["now", "now-if-open"]),
@@ -86,7 +86,7 @@ export const upgradeRequest = z.strictObject({
 
 export type UpgradeBody = Readonly<z.output<typeof upgradeRequest>>;
 
-/** A restore of the node's data that is requested, from the copy that the last upgrade kept or from another; `digest` as of an upgrade. */
+/** Request to restore the node's data; without `snapshot` from the copy that the last upgrade kept. `digest` as for an upgrade. */
 export const restoreRequest = z.strictObject({
   snapshot: z.string().min(1).max(4_096).optional(),
   digest: z.string().max(64).optional(),
@@ -94,10 +94,10 @@ export const restoreRequest = z.strictObject({
 
 export type RestoreBody = Readonly<z.output<typeof restoreRequest>>;
 
-/** What became of it; `refused` for the problems of its plan, `another` when it is not the one that was seen. */
+/** Outcome of an upgrade or a restore; `refused` for the problems of its plan, `another`: the plan is not the one that was seen. */
 export const upgradeAnswer = z.object({
   result: z.enum(["shown", "begun", "scheduled", "refused", "another"]),
-  /** When it begins by itself, in words; absent: at once. */
+  /** Time at which it begins by itself, in words; absent: at once. */
   starts: z.string().optional(),
   plan: z.object({
     from: z.string().optional(),
@@ -108,16 +108,16 @@ export const upgradeAnswer = z.object({
     digest: z.string(),
   }),
   node: controlView.shape.node,
-  /** When the upgrade that begins began: which one to look for in the view. */
+  /** Time at which the upgrade began, which identifies it in the view. */
   beganMs: z.number().optional(),
 });
 
 export type UpgradeAnswer = Readonly<z.output<typeof upgradeAnswer>>;
 
-/** What became of `upgrade --cancel`; `none` where no upgrade is scheduled. */
+/** Outcome of `upgrade --cancel`; `none`: no upgrade is scheduled. */
 export const cancelAnswer = z.object({
   result: z.enum(["withdrawn", "none"]),
-  /** What was withdrawn. */
+  /** The withdrawn upgrade. */
   words: z.string().optional(),
   node: controlView.shape.node,
 });

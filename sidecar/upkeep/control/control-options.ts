@@ -1,6 +1,6 @@
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
-/** How a person names the sidecar that a command is for: by its URL, else its state directory, else its settings. */
+/** Options that name the sidecar of a command: its URL, else its state directory, else its settings. */
 export type ControlOptions = Readonly<{
   settings?: string | undefined;
   stateDirectory?: string | undefined;
@@ -9,8 +9,8 @@ export type ControlOptions = Readonly<{
 }>;
 
 /**
- * The options that name the same sidecar to a command that a message advises, with a blank before each. Neither the token nor credentials of the
- * URL are among them.
+ * Formats the options that name the same sidecar to a command that a message advises, with a blank before each. Leaves out the token and
+ * credentials of the URL.
  *
  * @example
  * repeatOptions({ stateDirectory: "/data/node/.gatehouse" }); // " --state-directory /data/node/.gatehouse"

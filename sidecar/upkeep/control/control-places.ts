@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { listStatePlaces, type StatePlaceSettings } from "../state/state-place.ts";
 
-/** Where a sidecar with these settings has its state, and so its control; undefined where they name neither a node nor a place. */
+/** Finds the directories that may hold the state of a sidecar with these settings, and so its control; undefined if they name neither a node nor a directory. */
 export function findControlPlaces(
   settings: StatePlaceSettings,
   userStateDirectory: string,

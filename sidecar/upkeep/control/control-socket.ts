@@ -9,15 +9,15 @@ const socketName = "sidecar.sock";
 /** Bytes that a socket's path may have everywhere (unix(7): 108 on Linux, 104 on macOS, with the NUL at the end). */
 const pathBytesMax = 103;
 
-/** The path by which a socket is bound or reached; disposing of it ends what keeps the path valid. */
+/** Path by which a socket is bound or reached; valid until it is disposed of. */
 export type SocketPath = AsyncDisposable & Readonly<{ path: string }>;
 
-/** Where the socket of a state directory is, for people. */
+/** Builds the path of a state directory's socket, as people read it. */
 export function locateSocket(stateDirectory: string): string {
   return join(stateDirectory, socketDirectory, socketName);
 }
 
-/** Makes the socket's directory, with nothing of an earlier sidecar in it. Only for who holds the state's lock. */
+/** Makes the socket's directory, and removes the socket of an earlier sidecar. The caller holds the state's lock. */
 export async function prepareSocket(stateDirectory: string): Promise<void> {
   const directory = join(stateDirectory, socketDirectory);
   await mkdir(directory, { recursive: true, mode: 0o700 });

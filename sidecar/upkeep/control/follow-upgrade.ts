@@ -4,16 +4,16 @@ import { controlView, type ControlView, type UpgradeAnswer } from "./control-ans
 
 const lookAgainMs = 1_000;
 
-/** How long the sidecar may be away in the middle: it goes on with the upgrade at its next start. */
+/** Time that the sidecar may be away in the middle: it continues the upgrade at its next start. */
 const awayMs = 120_000;
 
 type ShownUpgrade = NonNullable<ControlView["upgrade"]>;
 
-/** When the upgrade is followed no longer; it goes on all the same. */
+/** Bounds of following an upgrade; the upgrade itself goes on. */
 export type FollowBounds = Readonly<{ withinMs: number; signal: AbortSignal }>;
 
 /**
- * Says each step as it begins, and returns how it ended; a sidecar that is away for a while goes on when it is back.
+ * Says each step as it begins, and returns the ended upgrade; waits for a sidecar that is away for a while.
  *
  * @throws {ControlError} when the sidecar is away for longer, knows of no such upgrade, or the bounds are reached.
  */
@@ -62,7 +62,7 @@ async function lookAtUpgrade(
   }
 }
 
-/** What would be done, for a person. Pure. */
+/** Formats a plan for a person. Pure. */
 export function formatPlan({ plan, node, starts }: UpgradeAnswer): string {
   const { from = "an unknown version", to = "an unknown version", steps, problems, warnings } = plan;
   const lines = [

@@ -12,14 +12,14 @@ import { prepareSocket, findSocketPath, locateSocket } from "./control-socket.ts
 import type { UpkeepControl } from "./upkeep-control.ts";
 import { adoptRequest, controlPath, restoreRequest, upgradeRequest } from "./control-answers.ts";
 
-/** Bodies that the control takes: a digest, or the path of a release. */
+/** Largest body that the control takes: a digest, or the path of a release. */
 const bodyLimitBytes = 8_192;
 
 const requestTimeoutMs = 5_000;
 
 /**
- * Serves a sidecar's control on a Unix socket in its state directory, mode 0600: who may not read the state may not change the node. A
- * file system that has no sockets costs the commands, not the sidecar, and is said.
+ * Serves a sidecar's control on a Unix socket in its state directory, mode 0600: who may not read the state may not change the node. On
+ * a file system without sockets the commands fail, not the sidecar, and the log says so.
  */
 export async function listenControl(
   stateDirectory: string,
@@ -59,7 +59,7 @@ async function close(server: Server): Promise<void> {
 
 const starting = { error: "the sidecar is starting; try again in a moment" };
 
-/** Adds what `gatehouse resume`, `restart`, `adopt`, `upgrade` and `restore` request from a sidecar. Whoever reaches these routes may change the node. */
+/** Adds the routes of `gatehouse resume`, `restart`, `adopt`, `upgrade` and `restore`. Whoever reaches these routes may change the node. */
 function controlRoutes(app: App, current: () => UpkeepControl | undefined): void {
   app.get(controlPath, (c) => {
     const control = current();
@@ -97,7 +97,7 @@ function controlRoutes(app: App, current: () => UpkeepControl | undefined): void
   });
 }
 
-/** Adds the same routes where others reach the listener, for callers with the token (compared in constant time). */
+/** Adds the same routes to a listener that more people reach, for callers with the token (compared in constant time). */
 export function addGuardedControlRoutes(app: App, current: () => UpkeepControl | undefined, token: Secret): void {
   app.use(`${controlPath}/*`, bearerAuth({ token: token.reveal() }));
   controlRoutes(app, current);

@@ -14,7 +14,7 @@ const scheduled: ScheduledUpgrade = {
   acceptedMs: 1,
 };
 
-/** What is stored, by its name; nothing else is. */
+/** Stored values by name; nothing else is stored. */
 type Stored = Readonly<Record<string, unknown>>;
 
 function find(facts: NodeFacts, stored: Stored = {}, isRestarting = false): readonly string[] {

@@ -9,8 +9,8 @@ export type NodeProblemsDependencies = Readonly<{
 }>;
 
 /**
- * Why this is no time to stop another node: this one does not serve, or is worked on. Whether the sidecar could upgrade its own node is another question: a
- * restart budget that is used up says nothing about how the node is.
+ * Finds reasons not to stop another node now: this one does not serve, or is worked on. A restart budget that is used up is no such reason: it says
+ * nothing about how the node is.
  */
 export function* findNodeProblems({ health, state, isRestarting }: NodeProblemsDependencies): Generator<string> {
   const facts = health.facts();

@@ -7,10 +7,10 @@ import { controlPath } from "./control-answers.ts";
 import type { ControlOptions } from "./control-options.ts";
 import { findSocketPath, locateSocket } from "./control-socket.ts";
 
-/** Where a running sidecar is queried: by the socket in its state directory, or by its URL with its token. */
+/** Address of a running sidecar: the socket in its state directory, or its URL with its token. */
 export type ControlTarget = Readonly<
   ({ kind: "socket"; stateDirectories: readonly string[] } | { kind: "url"; url: string; token: string }) & {
-    /** What a person typed to name it, for the commands that messages advise. */
+    /** Options by which a person named it, for the commands that messages advise. */
     typed?: ControlOptions;
   }
 >;
@@ -31,7 +31,7 @@ type ControlRequest<Schema extends z.ZodType> = Readonly<{
 }>;
 
 const defaultTimeoutMs = 10_000;
-/** How long a plan of an upgrade or a restore may take: the sidecar hashes programs and measures data first. */
+/** Time that a plan of an upgrade or a restore may take: the sidecar hashes programs and measures data first. */
 export const checkWithinMs = 180_000;
 const responseLimitBytes = 1_048_576;
 
@@ -74,10 +74,10 @@ async function requestBySocket<Schema extends z.ZodType>(
   return requestAt("http://sidecar", locateSocket(stateDirectory), { connect: { socketPath: socket.path } }, request);
 }
 
-/** Nobody listens there, so that nothing was requested. */
+/** Nobody listens there, so nothing was requested. */
 class NoAnswer extends ControlError {}
 
-/** Codes of a connection that did not come about. */
+/** Error codes of a connection that was not made. */
 const unconnected: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOENT", "EACCES", "ENOTSOCK"]);
 
 async function requestAt<Schema extends z.ZodType>(

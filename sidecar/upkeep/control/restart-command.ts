@@ -5,8 +5,8 @@ import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { repeatOptions } from "./control-options.ts";
 
 /**
- * Has a running sidecar restart its node, as the sidecar itself restarts it: proved, and rolled back where it does not come back. Returns the exit status: 0
- * when that sidecar took it on; 1 when it did not, or nobody agreed.
+ * Has a running sidecar restart its node, as the sidecar itself restarts it: proved, and rolled back if it does not come back. Returns the exit status: 0
+ * if that sidecar took it on; 1 if it did not, or nobody agreed.
  */
 export async function runRestartCommand(
   target: ControlTarget,
@@ -47,14 +47,14 @@ function statusOf(result: string): number {
   return result === "asked" ? exitStatus.clean : exitStatus.error;
 }
 
-/** How to see what becomes of it. A status is read by its URL, which a state directory does not give. */
+/** Explains how to follow the restart. A status is read by its URL, which a state directory does not give. */
 function watchWords({ typed: { url } = {} }: ControlTarget): string {
   return url === undefined
     ? "gatehouse status shows how it goes; name its listener by --url where that is not the default one."
     : `gatehouse status${repeatOptions({ url })} shows how it goes.`;
 }
 
-/** Why the sidecar did not take it on, and what to do. */
+/** Explains why the sidecar did not take it on, and what to do. */
 function refusalOf(
   result: Exclude<RestartAnswer["result"], "asked">,
   { hold }: ControlView,

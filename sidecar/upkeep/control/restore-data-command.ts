@@ -3,7 +3,7 @@ import type { ControlTarget } from "./request-control.ts";
 import { confirmPlan, type PlanAgreement } from "./confirm-plan.ts";
 import type { RestoreBody } from "./control-answers.ts";
 
-/** From which snapshot the data are restored, and how a person agrees. */
+/** Snapshot that the data are restored from, and the consent. */
 export type RestoreDataOptions = PlanAgreement &
   Readonly<{
     /** Absolute path of a directory or a tar archive, as the sidecar sees it; undefined: the copy that the last upgrade kept. */

@@ -3,13 +3,13 @@ import { ControlError, requestControl, type ControlTarget } from "./request-cont
 import { confirmPlan, type PlanAgreement } from "./confirm-plan.ts";
 import { cancelAnswer, type UpgradeAnswer, type UpgradeBody } from "./control-answers.ts";
 
-/** The upgrade that a person requests, and how they agree. */
+/** Upgrade that a person requests, and the consent. */
 export type UpgradeOptions = PlanAgreement &
   Readonly<{
     /** Absolute path of the directory with the new programs, as the sidecar sees it. */
     source: string;
     version: string | undefined;
-    /** When it begins; undefined: at once, or in the window of the sidecar's settings. */
+    /** Time of its start; undefined: at once, or in the window of the sidecar's settings. */
     at: UpgradeBody["at"];
   }>;
 

@@ -7,7 +7,7 @@ import {
 import type { ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import type { CancelAnswer, ControlView, RestoreBody, UpgradeAnswer, UpgradeBody } from "./control-answers.ts";
 
-/** What a person may request of a running sidecar about its node's version and data. */
+/** Requests to a running sidecar about its node's version and data. */
 export type UpgradeControl = Readonly<{
   /** Shows an upgrade, or begins or schedules it if it is still the one that was shown. */
   upgrade: (body: UpgradeBody) => Promise<UpgradeAnswer>;

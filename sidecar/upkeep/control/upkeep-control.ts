@@ -18,23 +18,23 @@ import { findNodeProblems } from "./node-problems.ts";
 import { createUpgradeControl, type UpgradeControl } from "./upgrade-control.ts";
 import type { AdoptAnswer, ControlView, RestartAnswer, ResumeAnswer } from "./control-answers.ts";
 
-/** What a person may request of a running sidecar. Each change is on disk when its call returns. */
+/** Requests to a running sidecar. Each change is on disk when its call returns. */
 export type UpkeepControl = UpgradeControl &
   Readonly<{
     look: () => ControlView;
-    /** Lifts a hold, has what failed tried again, takes another writer of node.conf for stopped, and has an edit that was refused judged again. */
+    /** Lifts a hold, has what failed tried again, takes another writer of node.conf for stopped, and has a refused edit judged again. */
     resume: () => ResumeAnswer;
-    /** Has the node restarted, as the sidecar itself restarts it: proved, and rolled back where it does not come back. */
+    /** Has the node restarted, as the sidecar itself restarts it: proved, and rolled back if it does not come back. */
     restart: () => RestartAnswer;
     /** Lets the sidecar act on this node, if its plan is still the one with that digest. */
     adopt: (digest: string) => AdoptAnswer;
   }>;
 
-/** What the passes have found, for a person to look at. */
+/** Findings of the passes, for a person to look at. */
 export type ControlSeen = Readonly<{
   /** The last node.conf that could be used. */
   document: () => ConfigDocument | undefined;
-  /** What is to be done, once it was planned. */
+  /** The last plan; undefined before the first. */
   plan: () => PlanView | undefined;
   isRestarting: () => boolean;
   config: ObservedConfig;
