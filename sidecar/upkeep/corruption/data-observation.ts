@@ -4,7 +4,7 @@ import type { CommandWords } from "../command-words.ts";
 import type { OwnRestore } from "../state/data-evidence.ts";
 import type { DataJudgement } from "./judge-data.ts";
 
-/** Whether the data could be restored by themselves; `used`: the snapshot that is there was used already. */
+/** Readiness for an automatic restore of the data; `used`: the snapshot that is there was used already. */
 export type RestoreReadiness = Readonly<
   | { kind: "off" | "unchecked" }
   | { kind: "ready"; sources: readonly string[] }
@@ -15,14 +15,14 @@ export type RestoreReadiness = Readonly<
 /** A judgement, and what is done about it, or can be, as a sentence. They are noted together: each next step belongs to its judgement. */
 export type DataFinding = Readonly<{ judgement: DataJudgement; next: string | undefined }>;
 
-/** What is known about whether the node's data are whole. */
+/** State of the node's data, as far as it is known. */
 export type DataObservation = Readonly<{
-  /** What the last look found; absent before the first. */
+  /** Finding of the last look; undefined before the first. */
   found: DataFinding | undefined;
-  /** Why the last look failed, and when the next one is (wall clock), where it has ended; absent where it did not fail. */
+  /** Failure of the last look, and the time of the next one (wall clock; absent until the failed one has ended); undefined if it did not fail. */
   failed: Readonly<{ why: string; againAtMs?: number }> | undefined;
   readiness: RestoreReadiness;
-  /** The last restore that was begun by itself and is proved, while it is reported. */
+  /** The last automatic restore that is proved, while it is reported. */
   restored: OwnRestore | undefined;
   /** A look that is under way. */
   looking: Promise<void> | undefined;
@@ -30,20 +30,20 @@ export type DataObservation = Readonly<{
 
 export type ObservedData = Observation<DataObservation>;
 
-/** Nothing is known of the data yet. `isOff`: they are not to be restored by themselves. */
+/** Creates an observation with nothing known yet. `isOff`: the data are not to be restored automatically. */
 export function observeData(isOff: boolean, onChange?: () => void): ObservedData {
   const nothing = { found: undefined, failed: undefined, restored: undefined, looking: undefined };
   return createObservation<DataObservation>({ ...nothing, readiness: { kind: isOff ? "off" : "unchecked" } }, onChange);
 }
 
-/** Says whether the data are whole, and whether they could be restored by themselves. Pure. */
+/** Reports whether the data are whole, and whether they could be restored automatically. Pure. */
 export function deriveDataConditions(seen: DataObservation, command: CommandWords): readonly ConditionReport[] {
   const found = seen.found === undefined ? undefined : dataSound(seen.found, seen, command);
   const sound = seen.failed === undefined ? found : notLooked(seen.failed, found);
   return [...(sound === undefined ? [] : [sound]), ...restoreReady(seen.readiness)];
 }
 
-/** What was found before is no word about now; only what is wrong is still told. */
+/** Reports a look that failed. The finding before it no longer counts, but a fault is still mentioned. */
 function notLooked(
   { why, againAtMs }: NonNullable<DataObservation["failed"]>,
   before: ConditionReport<"DataSound"> | undefined,

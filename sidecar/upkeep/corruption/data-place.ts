@@ -7,11 +7,11 @@ import { isKeyMissing } from "../config/key-files.ts";
 import type { NodePlace } from "../config/node-place.ts";
 import { findListeningSockets } from "../drivers/host-processes.ts";
 
-/** What else than its data may keep a node from starting, as it is on this machine. */
+/** Facts of this machine, besides its data, that may keep a node from starting. */
 export type DataPlace = Readonly<{
-  /** The data directory by its inode. */
+  /** Inode of the data directory. */
   dataInode?: number | undefined;
-  /** Why the data directory can't be used. */
+  /** Reason why the data directory can't be used. */
   problem?: string | undefined;
   /** Share of its disk that is free, as `DiskSpaceLeft` judges it. */
   freeRatio?: number | undefined;
@@ -24,7 +24,7 @@ export type DataPlace = Readonly<{
 /**
  * Looks at a node's data directory, its keys and its ports.
  *
- * @throws {HangingFileSystem} where the file system of the data, or of a key, hangs.
+ * @throws {HangingFileSystem} if the file system of the data, or of a key, hangs.
  */
 export async function lookAtPlace(
   dataPath: string | undefined,
@@ -62,7 +62,7 @@ const programsMax = 256;
 /** Bits of a mode that let a file be run. */
 const runnable = 0o111;
 
-/** A digest of what can be run in the bin directory, by name, size and time: other programs may not start for other reasons. Undefined where it can't be read. */
+/** Digests the programs in the bin directory by name, size and time: other programs may fail to start for other reasons. Undefined if it can't be read. */
 export async function digestPrograms(binDirectory: string): Promise<string | undefined> {
   try {
     const names = (await readdir(binDirectory)).toSorted().slice(0, programsMax);

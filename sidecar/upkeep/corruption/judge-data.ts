@@ -14,7 +14,7 @@ export type DataLook = Readonly<{
   /** The known block and the chain's first one, as the node has them now. */
   block: BlockLook;
   genesis: BlockLook;
-  /** The known block as the references have it; asked where the node's is another. */
+  /** The known block as the references have it; read only if the node's is missing or another. */
   references: readonly BlockLook[];
   referenceHeight: number | undefined;
   peers: number | undefined;
@@ -23,23 +23,23 @@ export type DataLook = Readonly<{
   processes: readonly number[];
   programs: string | undefined;
   place: DataPlace;
-  /** The node.conf that stands there, and the one that the node was last seen to advance with, by their hashes. */
+  /** Hashes of the node.conf that stands there, and of the one that the node was last seen to advance with. */
   configHash: string | undefined;
   healthyHash: string | undefined;
-  /** Whether an upgrade stands between two versions: what is wrong then is its own matter. */
+  /** Whether an upgrade is stranded between two versions, which may be the cause by itself. */
   isStranded: boolean;
 }>;
 
 export type DataLimits = Readonly<{ /** `health.diskFreeRatio`. */ diskFreeRatio: number }>;
 
-/** What was found: `doubt` where signs speak of corrupt data and something is missing that would rule out another cause. */
+/** Judgement of the data. `doubt`: signs speak of corrupt data, but something is missing that would rule out another cause. */
 export type DataJudgement = Readonly<
   | { kind: "sound" | "unknown" | "another-chain" }
   | { kind: "doubt"; signs: readonly string[]; missing: readonly string[]; needsStart: boolean }
   | { kind: "corrupt"; signs: readonly string[] }
 >;
 
-/** Starts in a row that have to have failed with a good node.conf. */
+/** Starts in a row that must have failed with a good node.conf. */
 export const failedStartsMin = 3;
 
 /** A process that ran longer before it ended may have been at work: replaying its log, say. */
@@ -47,8 +47,8 @@ const endsWithinMs = 120_000;
 
 /**
  * Judges whether a node's data are corrupt. Three things speak of it: the process ends soon after each start; the head stays far below where it was; a block
- * that no reorganisation reaches is another, or is gone. Each counts only where every other cause that can be looked for was looked for and not found:
- * what is missing is said. Pure.
+ * that no reorganisation reaches is another, or is gone. Each counts only if every other cause that can be looked for was looked for and not found:
+ * the judgement names what is missing. Pure.
  */
 export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLimits): DataJudgement {
   const { mark, failedStarts } = evidence;
@@ -76,7 +76,7 @@ function conclude(signs: readonly string[], missing: readonly string[]): DataJud
   return missing.length === 0 ? { kind: "corrupt", signs } : { kind: "doubt", signs, missing, needsStart: false };
 }
 
-/** The last failed starts that failed in the same way. */
+/** Finds the last starts that failed in the same way. */
 function findSameStarts(failedStarts: readonly FailedStart[]): readonly FailedStart[] {
   const kind = failedStarts.at(-1)?.kind;
   if (kind === undefined) return [];
@@ -152,7 +152,7 @@ function* syncDoubts({ isSyncing }: DataLook): Generator<string> {
   if (isSyncing !== false) yield `that the node is not at work (eth_syncing is ${isSyncing ?? "not known"})`;
 }
 
-/** Other causes than the data, whatever the sign is. */
+/** Lists what is missing to rule out causes other than the data, whatever the sign. */
 function* commonDoubts({ mark }: DataEvidence, look: DataLook, { diskFreeRatio }: DataLimits): Generator<string> {
   const { place, programs, configHash, healthyHash, isStranded } = look;
   if (isStranded) yield "an end of the upgrade that is stranded (UpgradeProved)";

@@ -2,14 +2,14 @@ import type { KnownBlock } from "../state/data-evidence.ts";
 import type { BlockLook } from "../upgrade/node-rpc.ts";
 
 /**
- * How far below the head no node prunes blocks; the reserved window of the specification's `PruneInfo` is 100,000. While a sidecar was away its node may have gone
- * past that.
+ * Depth below the head down to which no node prunes blocks; the reserved window of the specification's `PruneInfo` is 100,000. A node may have gone
+ * past that while its sidecar was away.
  */
 const unprunedBlocks = 10_000;
 
 /**
- * What became of a block that is known by number and hash. `replaced`: the node has another hash there; `missing`: it has none, though it is past that height;
- * `pruned`: it has none, and may have deleted it because it is old; `unknown`: the node gave no answer of use, or has not come to that height.
+ * State of a block that is known by number and hash. `replaced`: the node has another hash there; `missing`: it has none, though it is past that height;
+ * `pruned`: it has none, and may have deleted it because it is old; `unknown`: the node gave no useful answer, or has not reached that height.
  */
 export type KnownBlockState = "same" | "replaced" | "missing" | "pruned" | "unknown";
 

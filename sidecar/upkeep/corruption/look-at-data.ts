@@ -30,7 +30,7 @@ export type LookAtDataDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A look, and who runs the node: what the next mark is made of. */
+/** A look, and the process that runs the node; the next mark is made of both. */
 export type DataFound = Readonly<{ look: DataLook; process: ProcessMark | undefined }>;
 
 const unknown: BlockLook = { kind: "unknown" };
@@ -38,7 +38,7 @@ const unknown: BlockLook = { kind: "unknown" };
 /**
  * Looks at a node, its data and what else may be wrong with it. Changes nothing.
  *
- * @throws {HangingFileSystem} where the file system of its data, of a key or of its programs hangs.
+ * @throws {HangingFileSystem} if the file system of its data, of a key or of its programs hangs.
  */
 export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDataDependencies): Promise<DataFound> {
   const { health, rpc, driver, state, signal } = dependencies;
@@ -54,7 +54,7 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
   const [block, genesis] = await Promise.all([find(mark?.block?.number), find(0)]);
   const elsewhere = mark?.block === undefined ? [] : compareElsewhere(mark.block, block, height, dependencies);
   const [process] = await dependencies.holders.now();
-  // One that ended during the look would be remembered as well and without a process, as one that the sidecar can't see: nothing could be restored any more.
+  // A node that ended during the look would be remembered as running well without a process, like one that the sidecar can't see: it could never be restored.
   const hasEnded = wasAnswering && process === undefined && (await health.look(signal)).failure !== undefined;
   const isAnswering = wasAnswering && !hasEnded;
   const healthy = state.healthy.get();
@@ -81,7 +81,7 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
   };
 }
 
-/** The references' word for a block that the node has lost or has otherwise. */
+/** Reads from the references a block that the node has lost or has otherwise. */
 function compareElsewhere(
   known: KnownBlock,
   block: BlockLook,
@@ -107,7 +107,7 @@ async function lookAround({ place, settings }: Pick<LookAtDataDependencies, "pla
   return { reading, found, programs };
 }
 
-/** What a node that runs well is remembered by. Programs are those that its process was started with, not those that were put in their place since. */
+/** Takes the mark by which a node that runs well is remembered. Its programs are those that the process was started with, not those put in their place since. */
 export async function takeMark(
   before: DataMark | undefined,
   { look, process }: DataFound,
@@ -116,7 +116,7 @@ export async function takeMark(
   const { height = 0, genesis } = look;
   const number = findSettledBlock(height);
   const settled = await rpc.findBlock(number, signal);
-  // What was exchanged during the look would be taken for what was there before.
+  // Data that were exchanged during the look would be taken for the earlier ones.
   const holds =
     before?.block === undefined ||
     hasKnownBlock(before.block, await rpc.findBlock(before.block.number, signal), height);

@@ -10,14 +10,14 @@ import type { RestoreReadiness } from "./data-observation.ts";
 
 export type OwnRestoreDependencies = CheckUpgradeDependencies & BeginUpgradeDependencies & Readonly<{ log: Logger }>;
 
-/** A restore that could be begun now, or why not. */
+/** Check of a restore that could be begun now; `readiness` says whether it could. */
 export type CheckedRestore = Readonly<{
   readiness: RestoreReadiness;
   check: RestoreCheck;
   snapshot: string | undefined;
 }>;
 
-/** Looks whether the data could be restored by themselves now. Changes nothing. `signs`: what was found. */
+/** Checks whether the data could be restored automatically now. Changes nothing. `signs`: signs of corrupt data. */
 export async function checkOwnRestore(
   signs: readonly string[],
   dependencies: OwnRestoreDependencies,
@@ -36,7 +36,7 @@ export async function checkOwnRestore(
   return { readiness: { kind: "ready", sources }, check, snapshot };
 }
 
-/** Settings with which corrupt data are not found, or nothing can be done about them. */
+/** Finds settings with which corrupt data are not found, or nothing can be done about them. */
 function* findLimits({ settings }: Pick<OwnRestoreDependencies, "settings">): Generator<string> {
   const { lag, restart } = settings;
   if (!lag.restart)
@@ -45,7 +45,7 @@ function* findLimits({ settings }: Pick<OwnRestoreDependencies, "settings">): Ge
     yield `restart.budgetPerHour is ${restart.budgetPerHour}, which leaves no start for it`;
 }
 
-/** Begins a restore by itself: it is remembered that the snapshot is used, in the same write. Returns why it did not begin. */
+/** Begins an automatic restore, and remembers in the same write that the snapshot is used. Returns why it did not begin; undefined if it did. */
 export function beginOwnRestore(
   { check, snapshot }: CheckedRestore,
   seen: Readonly<{ upgrade: ObservedUpgrade }>,
@@ -72,7 +72,7 @@ export function beginOwnRestore(
   return undefined;
 }
 
-/** Has one more start tried after a failed roll-back, because too few starts have failed to judge the data by. It is bound by the budget as any other. */
+/** Has one more start tried after a failed roll-back, because too few starts have failed to judge the data by. The restart budget bounds it like any other. */
 export function requestStart({ state, events, log, wake }: OwnRestoreDependencies): void {
   const hold = state.hold.get();
   if (hold?.failed === undefined) return;
@@ -89,7 +89,7 @@ export function requestStart({ state, events, log, wake }: OwnRestoreDependencie
   wake();
 }
 
-/** Stops acting, and says so, where data are found corrupt again after a restore by itself: the same would be tried for ever. */
+/** Sets a hold if data are found corrupt again after an automatic restore: the same would be tried for ever. */
 export function holdForPerson(
   by: OwnRestore,
   signs: readonly string[],

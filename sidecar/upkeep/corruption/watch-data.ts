@@ -18,11 +18,11 @@ import {
   type OwnRestoreDependencies,
 } from "./own-restore.ts";
 
-/** What the passes keep of the data between two looks; monotonic. */
+/** State that the passes keep between two looks at the data; times are monotonic. */
 export type DataWatch = {
   lookedMs?: number;
   checkedMs?: number;
-  /** What was found last that something is done about, and since when it has been so. */
+  /** Last finding that calls for action, and since when it has stood. */
   stands?: Readonly<{ what: string; sinceMs: number }>;
 };
 
@@ -32,19 +32,19 @@ export type WatchDataDependencies = LookAtDataDependencies &
 
 export type WatchDataSeen = Readonly<{ data: ObservedData; restarts: ObservedRestarts; upgrade: ObservedUpgrade }>;
 
-/** Looks are no further apart, and what could be done is looked at that often. */
+/** Longest time between two looks, and between two checks of whether a restore could be begun. */
 const lookEveryMs = 60_000;
 const checkEveryMs = 3_600_000;
 
-/** From when a look that has not ended counts as failed: many times what measuring a snapshot may take. */
+/** Time after which a look that has not ended counts as failed: many times what measuring a snapshot may take. */
 const lateMs = 300_000;
 
-/** How long a restore that was begun automatically is reported after its end, and after which a block that is another counts as the chain's where no reference says otherwise. */
+/** Time that an automatic restore is reported after it was begun, and after which a replaced block counts as the chain's if no reference says otherwise. */
 const dayMs = 86_400_000;
 
 /**
- * Looks at times whether the node's data are corrupt, says so, and has them restored where that is set and certain. Looks go on alongside later passes; none
- * is made while the node is restarted or upgraded. Returns when the next pass is wanted.
+ * Looks from time to time whether the node's data are corrupt, says so, and has them restored if that is set and certain. Looks run alongside later
+ * passes; none begins while the node is restarted or upgraded. Returns the time until the next pass is wanted, in ms.
  */
 export function watchData(
   watch: DataWatch,
@@ -81,7 +81,7 @@ export function watchData(
   return undefined;
 }
 
-/** A snapshot, or a program that measures one, may hang: no second look begins alongside it, and what the last one found is no word about now. */
+/** Notes a look that is late: a snapshot, or a program that measures one, may hang. No second look begins alongside it, and the last finding no longer counts. */
 function noteLate(
   { lookedMs }: DataWatch,
   { data }: Pick<WatchDataSeen, "data">,
@@ -106,7 +106,7 @@ async function look(watch: DataWatch, seen: WatchDataSeen, dependencies: WatchDa
   const found = await lookAtData(evidence, dependencies);
   const judgement = judgeData(evidence, found.look, settings.health);
   const revised = await revise(evidence, judgement, found, dependencies);
-  // A restart, an upgrade or a person's word may have come during the look: then it was of another time.
+  // After a restart, an upgrade or a person's command during the look, it is out of date.
   if (signal.aborted || isAtWork(seen, dependencies)) return;
   if (JSON.stringify(state.dataEvidence.get() ?? evidence) !== JSON.stringify(evidence)) return;
   if (revised !== undefined) state.dataEvidence.set(revised);
@@ -118,7 +118,7 @@ async function look(watch: DataWatch, seen: WatchDataSeen, dependencies: WatchDa
   }
 }
 
-/** What is remembered after a look; undefined: what was. */
+/** Updates the evidence after a look; undefined if it stays. */
 async function revise(
   evidence: DataEvidence,
   judgement: DataJudgement,
@@ -158,7 +158,7 @@ async function revise(
   return { ...evidence, mark: evidence.mark && { ...evidence.mark, block: undefined }, otherSinceMs: undefined };
 }
 
-/** Does what follows from a look, and says what that is. */
+/** Does what follows from a judgement, and describes it; undefined if nothing does. */
 async function act(
   judgement: DataJudgement,
   watch: DataWatch,
@@ -176,7 +176,7 @@ async function act(
     judgement.kind === "corrupt" || isCheckDue || seen.data.now().readiness.kind !== "ready"
       ? await checkOwnRestore(signs, dependencies)
       : undefined;
-  // What was found during a restart is of no use a moment later.
+  // A finding during a restart is of no use a moment later.
   if (isAtWork(seen, dependencies)) return undefined;
   if (checked !== undefined) {
     watch.checkedMs = nowMs;
@@ -211,13 +211,13 @@ async function act(
   return problem === undefined ? "They are being restored." : `They could not be restored: ${problem}; ${byHand}`;
 }
 
-/** Whether one more start may be tried by itself: the last one failed as did its roll-back, and no other was tried for this. */
+/** Whether one more start may be tried automatically: the last one failed, as did its roll-back, and no other was tried for this. */
 function mayTryAgain({ state, authority }: Pick<WatchDataDependencies, "state" | "authority">): boolean {
   const isTried = state.dataEvidence.get()?.wasTriedAgain === true;
   return authority() === "acts" && !isTried && state.hold.get()?.failed !== undefined;
 }
 
-/** The last restore that was begun by itself, if it is proved and less than a day old. */
+/** Finds the last automatic restore, if it is proved and less than a day old. */
 export function findRestored(
   { ownRestores, upgrade }: Pick<WatchDataDependencies["state"], "ownRestores" | "upgrade">,
   wallMs: number,
