@@ -2,12 +2,12 @@ import { z } from "zod";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-/** The commands of a compose deployment, and where its file is. */
+/** Commands of a compose deployment, and the directory of its file. */
 export type ComposeDriverOptions = Readonly<{
   command: readonly string[];
   /** Lists containers as JSON; the service is appended. */
   ps: readonly string[];
-  /** Absent: whether the node runs is not asked. */
+  /** Absent: the driver can't say whether the node runs. */
   service?: string | undefined;
   directory: () => string;
   timeoutMs: number;
@@ -47,7 +47,7 @@ export function createComposeDriver(options: ComposeDriverOptions): NodeDriver {
   };
 }
 
-/** Whether a container of the service is alive; `unknown` where compose does not say. */
+/** Checks whether a container of the service is alive; `unknown` if compose does not say. */
 async function runs(
   { ps, service, directory, psTimeoutMs }: ComposeDriverOptions,
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.
 import { pause } from "#daemon/time.ts";
 import { type NodeCliRunner, explainExit } from "./node-cli.ts";
 
-/** How the tool is run in a service of a compose deployment. */
+/** Settings for running the tool in a service of a compose deployment. */
 export type ComposeNodeCliOptions = Readonly<{
   /** Runs a program in a service, such as `docker compose exec`; its options, the service and the program follow. */
   exec: readonly string[];
@@ -12,13 +12,13 @@ export type ComposeNodeCliOptions = Readonly<{
   outputLimitBytes: number;
 }>;
 
-/** Where compose is run, and where the tool stands in the container. */
+/** Directory that compose is run in, and the tool's directory in the container. */
 export type ComposeNodeCliPlaces = Readonly<{ directory: () => string; binDirectory: () => string }>;
 
 /**
  * Runs the tool inside the node's container with `docker compose exec` (specification, "Node command line"), in its bin directory; no
  * terminal, no shell. Ending compose does not end the program that it began in the container, so one that takes too long is only no
- * longer waited for, and while it still runs, no other is begun.
+ * longer waited for, and no other is begun while it still runs.
  */
 export function createComposeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliPlaces): NodeCliRunner {
   const { exec, service, timeoutMs } = options;
@@ -49,7 +49,7 @@ export function createComposeNodeCli(options: ComposeNodeCliOptions, places: Com
   };
 }
 
-/** How long a program that hangs keeps another from being begun. */
+/** Time for which a program that hangs keeps another from being begun. */
 const leftRunningMs = 86_400_000;
 
 async function withinTime(run: Promise<ProcessResult>, timeoutMs: number): Promise<ProcessResult | undefined> {
@@ -61,7 +61,7 @@ async function withinTime(run: Promise<ProcessResult>, timeoutMs: number): Promi
   }
 }
 
-/** What compose hands on of the container's own words, said of the tool; what compose itself has to say, said of its settings. */
+/** Explains a failure: one in the container by the tool's name, one of compose itself by its settings. */
 function said(
   result: ProcessResult,
   name: string,

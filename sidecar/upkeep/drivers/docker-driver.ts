@@ -2,7 +2,7 @@ import { z } from "zod";
 import { readEngineMessage, type DockerEngine } from "./docker-engine.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-/** Which container is the node. */
+/** Container of the node, and the time that it has to stop. */
 export type DockerDriverOptions = Readonly<{ container: string; stopTimeoutSeconds: number }>;
 
 const inspection = z.object({ State: z.object({ Running: z.boolean(), StartedAt: z.string() }) });

@@ -4,7 +4,7 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
 import { DriverError } from "./driver.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/** Where the Docker Engine API is. */
+/** Address of the Docker Engine API, and the time limit of a request. */
 export type DockerEngineOptions = Readonly<{
   /** `unix:///path` or `http://host:port`. */
   engine: string;
@@ -20,7 +20,7 @@ type EngineRequest = Readonly<{
   responseLimitBytes?: number;
 }>;
 
-/** What the engine answered. */
+/** Answer of the engine; `isTruncated`: the body was cut off at the request's limit. */
 export type EngineResponse = Readonly<{ status: number; body: Uint8Array; isTruncated: boolean }>;
 
 /** The Docker Engine API of one engine. */
@@ -34,7 +34,7 @@ export class EngineTimeout extends DriverError {
 }
 
 /**
- * Connects to an engine when first asked. A request throws {@link EngineTimeout} when its answer takes longer than `timeoutMs`,
+ * Connects to an engine at the first request. A request throws {@link EngineTimeout} when its answer takes longer than `timeoutMs`,
  * {@link DriverError} when the engine can't be reached.
  */
 export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions): DockerEngine {
@@ -75,13 +75,13 @@ export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions): 
   };
 }
 
-/** The client is loaded when it is first needed: it takes 6 MiB, which a sidecar that never calls an engine has no use for. */
+/** Loads the client when it is first needed: it takes 6 MiB, which a sidecar that never calls an engine has no use for. */
 async function createAgent(options: Agent.Options): Promise<Agent> {
   const { Agent } = await import("undici");
   return new Agent(options);
 }
 
-/** The words of an engine's error answer. */
+/** Reads the status and the message of an engine's error answer. */
 export function readEngineMessage({ status, body }: EngineResponse): string {
   const text = new TextDecoder().decode(body);
   try {

@@ -4,7 +4,7 @@ import { type NodeCliRunner, explainExit } from "./node-cli.ts";
 import { readEngineMessage, EngineTimeout, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";
 
-/** How the tool is run inside the node's container. */
+/** Settings for running the tool inside the node's container. */
 export type DockerNodeCliOptions = Readonly<{
   container: string;
   command: string;
@@ -12,10 +12,10 @@ export type DockerNodeCliOptions = Readonly<{
   outputLimitBytes: number;
 }>;
 
-/** A run of the tool: which, where, and how a person calls it. */
+/** A run of the tool; `name` is for messages. */
 type Run = Readonly<{ name: string; command: readonly string[]; directory: string; signal: AbortSignal }>;
 
-/** What became of a run; `leftRunning` is the exec that was given up. */
+/** Outcome of a run; `leftRunning` is the exec that was given up. */
 type Ran = Readonly<{ result: ProcessResult; leftRunning?: string }>;
 
 const created = z.object({ Id: z.string() });
@@ -26,7 +26,7 @@ const streamOverheadFactor = 2;
 
 /**
  * Runs the tool in the node's container (Engine API exec) in its bin directory; no shell. The engine can't end a program that it
- * began, so while one that was given up still runs, no other is begun. `engine`'s own time limit is that of a run.
+ * began, so no other is begun while one that was given up still runs. `engine`'s own time limit is that of a run.
  */
 export function createDockerNodeCli(
   options: DockerNodeCliOptions,
@@ -118,7 +118,7 @@ function parse<T>(schema: z.ZodType<T>, response: EngineResponse): T {
   throw new DriverError("the Docker engine answered an exec with another shape; is docker.engine a Docker engine?");
 }
 
-/** What a program in a container wrote. */
+/** Standard output and standard error of a program in a container. */
 export type ContainerOutput = Readonly<{ output: string; errors: string }>;
 
 const headerBytes = 8;

@@ -1,6 +1,6 @@
 /** A restart command that has ended well, as far as its status shows. */
 export type RestartReport = Readonly<{
-  /** What its programs wrote to their standard error all the same: some end with status 0 whatever happened. */
+  /** Standard error of its programs: some end with status 0 whatever happened. */
   complaint?: string;
 }>;
 
@@ -19,19 +19,19 @@ export type NodeDriver = Readonly<{
   stop?: (signal: AbortSignal) => Promise<RestartReport>;
   /** Starts a node that does not run. @throws {DriverError} */
   start?: (signal: AbortSignal) => Promise<RestartReport>;
-  /** When the node's process started (wall clock), as far as the driver can tell. */
+  /** Reads when the node's process started (wall clock), as far as the driver can tell. */
   startedAt?: (signal: AbortSignal) => Promise<NodeStart>;
-  /** Processes that may be the node's, as far as they are seen: none, too, where they are hidden from the sidecar. */
+  /** Finds the processes that may be the node's; none, too, if they are hidden from the sidecar. */
   processes?: () => Promise<readonly number[]>;
-  /** Whether the node runs now, where its supervisor says that and nothing more. */
+  /** Checks whether the node runs now, for a supervisor that says no more than that. */
   runs?: (signal: AbortSignal) => Promise<boolean | "unknown">;
-  /** Why it could do nothing now, as far as that is seen without trying; without a full stop. */
+  /** Explains why it could do nothing now, as far as that is seen without trying; without a full stop. */
   problem?: () => Promise<string | undefined>;
-  /** The id of the running instance, another after each restart: a sidecar that ended with the node sees by it whether the restart happened. */
+  /** Reads the id of the running instance, another after each restart: a sidecar that ended with the node sees by it whether the restart happened. */
   instanceId?: (signal: AbortSignal) => Promise<string | undefined>;
 }>;
 
-/** The id of the running instance; undefined where the driver knows none or does not reach the node. */
+/** Reads the id of the running instance; undefined if the driver knows none or does not reach the node. */
 export async function readInstanceId(driver: NodeDriver, signal: AbortSignal): Promise<string | undefined> {
   try {
     return await driver.instanceId?.(signal);
@@ -42,16 +42,16 @@ export async function readInstanceId(driver: NodeDriver, signal: AbortSignal): P
   }
 }
 
-/** How much later than reported a process may have started: Kubernetes reports a container's start in whole seconds. */
+/** Time by which a process may have started later than reported: Kubernetes reports a container's start in whole seconds. */
 export const startPrecisionMs = 1_000;
 
-/** When the node's process started. */
+/** Start of the node's process (wall clock, ms). */
 export type NodeStart = number | "not-running" | "unknown";
 
-/** Whether a node began after node.conf had its content, and so has read it, or before, and so has not; or nobody can tell. */
+/** Start of a node in relation to node.conf's content: `after`, so that the node has read it, or `before`, so that it has not. */
 export type NodeBegan = "after" | "before" | "unknown";
 
-/** What `startedAt` says, or `unknown` where the driver has no such thing or does not reach the node. */
+/** Reads `startedAt`; `unknown` if the driver lacks it or does not reach the node. */
 export async function readStart(driver: NodeDriver | undefined, signal: AbortSignal): Promise<NodeStart> {
   try {
     return (await driver?.startedAt?.(signal)) ?? "unknown";
@@ -66,7 +66,7 @@ export async function readStart(driver: NodeDriver | undefined, signal: AbortSig
 export class DriverError extends Error {
   override readonly name: string = "DriverError";
   readonly code: "restart_failed" | "start_failed" = "restart_failed";
-  /** The status with which the command that starts the node ended by itself; absent where it did not, or the driver has none. */
+  /** Exit status of the command that starts the node; undefined if it did not end by itself, or the driver has no such command. */
   readonly startStatus: number | undefined;
 
   constructor(message: string, options: ErrorOptions & Readonly<{ startStatus?: number | undefined }> = {}) {

@@ -5,7 +5,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/** A scrape waits no longer for what is next to it on the same machine. */
+/** Time limit of a read within a scrape: the proxy is on the same machine. */
 const timeoutMs = 1_000;
 /** Its other metrics are those of every process. */
 const answerBytesMax = 262_144;
@@ -14,8 +14,8 @@ const kindsMax = 16;
 const sample = /^gatehouse_engine_proxy_requests_total\{kind="(?<kind>[a-z-]{1,20})"\} (?<count>\d+)$/gm;
 
 /**
- * Passes on what an engine proxy has counted, asked at each scrape: no Prometheus reaches its socket. There are no samples where nobody answers, or where the socket is
- * an engine's own.
+ * Passes on the counters of an engine proxy, read at each scrape: no Prometheus reaches its socket. There are no samples if nobody answers, or if
+ * the socket is an engine's own.
  *
  * @param engine `unix:///path`; an engine at a TCP port is no proxy.
  */

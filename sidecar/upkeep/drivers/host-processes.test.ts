@@ -11,7 +11,7 @@ import { findListeningSockets, readProcessStart } from "./host-processes.ts";
 const heading = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
 const row = (local: string, state: string, inode: number) =>
   `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000     0        0 ${inode} 1 0 100 0 0 10 0`;
-/** What the thread may spend on a table: a reading of all of this one takes ten times as long. */
+/** Time that a table may block the thread: reading all of this one takes ten times as long. */
 const maxMs = 30;
 
 test("finds the sockets that listen on a port, and no other port's", async () => {

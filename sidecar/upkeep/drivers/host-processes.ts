@@ -4,8 +4,8 @@ import { uptime } from "node:os";
 import type { Clock } from "#daemon/clock.ts";
 
 /**
- * When the process started that listens on a port of this machine and runs in a directory, or from a program in it: both, since a shell may be
- * in that directory and a proxy on that port. Undefined where no such process is seen: in another container, of another user, not on Linux.
+ * Finds when the process started that listens on a port of this machine and runs in a directory, or from a program in it: both, since a shell may be
+ * in that directory and a proxy on that port. Undefined if no such process is seen: in another container, of another user, not on Linux.
  */
 export async function findListenerStart(
   port: number,
@@ -16,7 +16,7 @@ export async function findListenerStart(
   return pid === undefined ? undefined : readProcessStart(pid, clock);
 }
 
-/** The processes that listen on a port of this machine and run in a directory, or from a program in it, as far as they are seen. */
+/** Finds the processes that listen on a port of this machine and run in a directory, or from a program in it, as far as they are seen. */
 export async function findListeners(port: number, directory: string): Promise<readonly number[]> {
   const sockets = await findListeningSockets(port);
   const pids: number[] = [];
@@ -35,11 +35,11 @@ async function holdsOneOf(sockets: ReadonlySet<string>, pid: number): Promise<bo
 /** State of a socket that listens, as the tables write it (proc_pid_net(5)). */
 const listening = "0A";
 
-/** Where Linux shows this machine's TCP sockets. */
+/** Tables in which Linux lists this machine's TCP sockets. */
 const ownTables: readonly string[] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /**
- * The sockets that listen on a port, as the links in `/proc/<pid>/fd` name them. A table begins with the sockets that listen (the kernel's
+ * Finds the sockets that listen on a port, as the links in `/proc/<pid>/fd` name them. A table begins with the sockets that listen (the kernel's
  * Documentation/networking/proc_net_tcp.rst) and is read no further: behind them stands each connection, also those that were closed within
  * the last minute. Under a flood of connections that is megabytes, which took the thread half a second. A table that can't be read has none.
  */
@@ -63,8 +63,8 @@ async function listeningIn(path: string, suffix: string): Promise<readonly strin
 }
 
 /**
- * Processes that are seen to run in a directory or from a program in it, other than the sidecar and what it has begun itself. Empty, too, where
- * processes can't be seen: on another system than Linux, or those of another user.
+ * Finds the processes that run in a directory or from a program in it, other than the sidecar and its children. Empty, too, if processes
+ * can't be seen: on another system than Linux, or those of another user.
  */
 export async function findProcessesIn(directory: string): Promise<readonly number[]> {
   const place = await realpath(directory).catch(() => directory);
@@ -79,7 +79,7 @@ export async function findProcessesIn(directory: string): Promise<readonly numbe
   return found.flat();
 }
 
-/** Whether it is the sidecar, or a program that it has begun, such as node_cli. */
+/** Whether a process is the sidecar, or a program that it has begun, such as node_cli. */
 async function isOwn(pid: string): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   // One that has ended meanwhile says nothing any more.
@@ -90,12 +90,12 @@ async function isOwn(pid: string): Promise<boolean> {
 /** Clock ticks in a second, in which Linux reports a process's start to programs (`proc_pid_stat(5)`). */
 const ticksPerSecond = 100;
 
-/** When a process started, by both clocks, to about 20 ms. */
+/** Start of a process by both clocks, to about 20 ms. */
 type ProcessStart = Readonly<{ wallMs: number; monotonicMs: number }>;
 
 /**
- * When a process started; undefined when it has ended, or on another system than Linux. Linux reports it by the machine's uptime, which is
- * read at once after the clocks: were this process to stand still in between, the other would seem to be older, never younger than it is.
+ * Reads when a process started; undefined if it has ended, or on another system than Linux. Linux reports it by the machine's uptime, which is
+ * read right after the clocks: a pause of this process in between makes the other seem older, never younger than it is.
  */
 export async function readProcessStart(pid: number, clock: Clock): Promise<ProcessStart | undefined> {
   const ticks = await readStartTicks(pid);
@@ -110,8 +110,8 @@ export async function readProcessStart(pid: number, clock: Clock): Promise<Proce
 const endedStates: ReadonlySet<string | undefined> = new Set(["Z", "X"]);
 
 /**
- * When a process started, in clock ticks since the machine did: with its id, what distinguishes it from every other one. Undefined when it has ended, or on
- * another system than Linux.
+ * Reads when a process started, in clock ticks since the machine did: with its id, that distinguishes it from every other one. Undefined if it has
+ * ended, or on another system than Linux.
  */
 export async function readStartTicks(pid: number): Promise<number | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");

@@ -6,7 +6,7 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
 import { DriverError } from "./driver.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/** How the API server is reached. */
+/** Address of the API server, and the credential for it. */
 export type KubernetesApiOptions = Readonly<{
   apiUrl: string;
   namespace?: string | undefined;
@@ -14,7 +14,7 @@ export type KubernetesApiOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-/** The credential for the API server; read again each time, because tokens are rotated. */
+/** Credential for the API server; read again each time, because tokens are rotated. */
 type KubernetesCredentials = Readonly<{ token: string; ca: string | undefined; namespace: string }>;
 
 /** The API server, as the pod's own service account sees it. */
@@ -30,7 +30,7 @@ export type KubernetesApi = AsyncDisposable &
     ) => Promise<KubernetesResponse>;
   }>;
 
-/** What is requested for objects that are not of the core group, and what is sent along. */
+/** API group and body of a request. */
 type KubernetesContent = Readonly<{
   /** Path of the objects' group; default `/api/v1`. */
   group?: string;
@@ -38,7 +38,7 @@ type KubernetesContent = Readonly<{
   body?: unknown;
 }>;
 
-/** How the API server learns what a body is. */
+/** Content types of the bodies, by method. */
 const contentTypes = {
   GET: undefined,
   DELETE: undefined,
@@ -50,7 +50,7 @@ export type KubernetesResponse = Readonly<{ status: number; body: unknown }>;
 
 const responseLimitBytes = 4_194_304;
 
-/** Connects to the API server when first asked. Requests throw {@link DriverError} when it can't be reached. */
+/** Connects to the API server at the first request. Requests throw {@link DriverError} when it can't be reached. */
 export function createKubernetesApi(options: KubernetesApiOptions): KubernetesApi {
   const { apiUrl, serviceAccountDirectory: directory, timeoutMs } = options;
   let agent: Readonly<{ ca: string | undefined; agent: Agent }> | undefined;
@@ -120,7 +120,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The words of a refusal: a Kubernetes Status object's message. */
+/** Reads the status and the message of a refusal, a Kubernetes Status object. */
 export function readKubernetesMessage({ status, body }: KubernetesResponse): string {
   const message = (body as { message?: unknown } | null)?.message;
   return `${status}: ${typeof message === "string" ? message : "no message"}`;

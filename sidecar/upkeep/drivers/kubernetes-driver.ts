@@ -3,7 +3,7 @@ import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver, type NodeStart } from "./driver.ts";
 import { readKubernetesMessage, type KubernetesApi } from "./kubernetes-api.ts";
 
-/** Which pod and container are the node. */
+/** Pod and container of the node, and the time limit of a restart. */
 export type KubernetesDriverOptions = Readonly<{ pod: string; container: string; timeoutMs: number }>;
 
 const containerStatus = z.object({
@@ -21,7 +21,7 @@ type Pod = z.output<typeof podSchema>;
 const lookIntervalMs = 500;
 
 /**
- * Restarts the node by deleting its pod, which its StatefulSet makes again, and waits for the new pod's container to run. Needs
+ * Restarts the node by deleting its pod, which its StatefulSet recreates, and waits for the new pod's container to run. Needs
  * `get` and `delete` of that one pod, nothing more.
  */
 export function createKubernetesDriver(options: KubernetesDriverOptions, api: KubernetesApi): NodeDriver {

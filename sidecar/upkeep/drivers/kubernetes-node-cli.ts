@@ -7,7 +7,7 @@ import { DriverError } from "./driver.ts";
 import { readKubernetesMessage, readKubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/** How the tool is run inside the node's pod. */
+/** Settings for running the tool inside the node's pod. */
 export type KubernetesNodeCliOptions = Readonly<{
   apiUrl: string;
   pod: string;
@@ -20,7 +20,7 @@ export type KubernetesNodeCliOptions = Readonly<{
 /** First byte of each message (Kubernetes remote command protocol, `v4.channel.k8s.io`). */
 const channels = { output: 1, errors: 2, status: 3 } as const;
 
-/** How a command ended (`v4.channel.k8s.io`): a Status object, with the exit status among its causes. */
+/** End of a command (`v4.channel.k8s.io`): a Status object, with the exit status among its causes. */
 const execStatus = z.object({
   status: z.string(),
   message: z.string().optional(),
@@ -108,7 +108,7 @@ async function collect(
   }
 }
 
-/** Why the API server opened no stream, in its words: a right that is missing, or a container that does not run yet. */
+/** Explains in the API server's words why it opened no stream: a right is missing, or a container does not run yet. */
 async function refusal(response: IncomingMessage): Promise<string> {
   const answer = await readKubernetesResponse(response.statusCode ?? 0, response);
   return `${readKubernetesMessage(answer)}${answer.status === 403 ? "; grant create on pods/exec." : ""}`;
@@ -123,12 +123,12 @@ function resultOf(name: string, text: Readonly<{ output: string; errors: string;
   if (status === undefined) {
     return { ok: false, reason: "Failed", message: `${name} ended without a status: ${said || "nothing was printed"}` };
   }
-  // The runtime could not begin it: the end of its words says why, what stands before are the layers that they passed.
+  // The runtime could not begin it: the end of its message says why; before that stand the layers that it passed.
   const words = status.message?.slice(-saidLimit) ?? "no reason given";
   return explainExit(name, /exec failed|permission denied/.test(words) ? notStarted : null, words);
 }
 
-/** What a shell's exit status is for a program that could not be started. */
+/** Exit status of a shell for a program that could not be started. */
 const notStarted = 126;
 
 const saidLimit = 300;

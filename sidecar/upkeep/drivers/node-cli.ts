@@ -5,7 +5,7 @@ import { parsePruneInfo, type PruneInfo } from "#node/prune-info.ts";
 /** Runs the node's command-line tool with arguments, wherever it is, within its limits. */
 export type NodeCliRunner = (args: readonly string[], signal: AbortSignal) => Promise<ProcessResult>;
 
-/** What the tool answered, or why there is no answer. */
+/** Answer of the tool, or why it gave no answer. */
 export type NodeCliResult<T> = Readonly<
   { ok: true; value: T } | { ok: false; reason: ProcessFailureReason | "Garbage"; message: string }
 >;
@@ -13,12 +13,12 @@ export type NodeCliResult<T> = Readonly<
 /** The node's command-line tool (specification, "Node command line"). */
 export type NodeCli = Readonly<{
   pruneInfo: (signal: AbortSignal) => Promise<NodeCliResult<PruneInfo>>;
-  /** Answers with what the tool complained of, empty for nothing. Whether pruning is on now, only `pruneInfo` shows. */
+  /** Returns the tool's complaint, empty if it had none. Only `pruneInfo` shows whether pruning is on now. */
   enableAutoPrune: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
   version: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
 }>;
 
-/** What changes with the node's version: whether the tool takes `--c <config_path>`. */
+/** Form of the tool's commands, by the node's version: whether it takes `--c <config_path>`. */
 export type NodeCliForm = Readonly<{ takesConfig: boolean; configArgument: string }>;
 
 /** Creates the tool's commands from a runner. */
@@ -50,8 +50,8 @@ function complaintOf(result: ProcessResult): NodeCliResult<string> {
 }
 
 /**
- * What a program's end in a container means, judged by its exit status and words. A container's runtime says 127 of a program that is
- * not there and 126 of one that can't be executed, but older engines (Docker 20.10) say 126 for both, and only the words differ.
+ * Explains a program's end in a container by its exit status and output. A container's runtime returns 127 for a program that is not
+ * there and 126 for one that can't be executed, but older engines (Docker 20.10) return 126 for both, and only the text differs.
  */
 export function explainExit(name: string, exitCode: number | null, said: string): ProcessResult {
   const isAbsent = /no such file or directory|not found/.test(said);
@@ -66,7 +66,7 @@ export function explainExit(name: string, exitCode: number | null, said: string)
   return { ok: false, reason: "Failed", message: `${name} exited with status ${exitCode}${why}` };
 }
 
-/** How the tool is run on this machine. */
+/** Settings for running the tool on this machine. */
 export type LocalNodeCliOptions = Readonly<{ command: string; timeoutMs: number; outputLimitBytes: number }>;
 
 /** Runs the tool in the node's bin directory. */

@@ -12,7 +12,7 @@ const outputLimitBytes = 1_048_576;
 
 /**
  * Restarts a binary deployment: `./ops stop --force`, then `./ops start --config ./node.conf` (specification, "Node command
- * line"). A stop that fails does not keep it from starting: the node may have been down.
+ * line"). It starts the node even if the stop fails: the node may have been down.
  */
 export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => string): NodeDriver {
   const run = async (command: readonly string[], signal: AbortSignal) => {
@@ -43,7 +43,7 @@ export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => s
   };
 }
 
-/** Says which of the programs could not be run. Where even their directory is not there, node.conf is gone as well, and is what is reported. */
+/** Finds which of the programs could not be run, in words; undefined, too, if their directory is missing: node.conf is gone then, and is reported. */
 async function findMissingPrograms(
   { stop, start }: Pick<OpsDriverOptions, "stop" | "start">,
   directory: string,
@@ -66,7 +66,7 @@ function reportOf(results: readonly ProcessResult[]): RestartReport {
   return said.length === 0 ? {} : { complaint: said.join("; ") };
 }
 
-/** Why a program can't be run in a directory; undefined where it can, as far as that is seen: where a name without a slash is found, the system decides. */
+/** Finds why a program can't be run in a directory; undefined if it can, as far as that is seen: the system looks up a name without a slash. */
 async function findProgramProblem(file: string, directory: string): Promise<string | undefined> {
   if (!file.includes("/")) return undefined;
   const path = resolve(directory, file);
@@ -76,7 +76,7 @@ async function findProgramProblem(file: string, directory: string): Promise<stri
   return `is not there; put it ${where}, or name another program`;
 }
 
-/** Whether a file is there, and may be used so. */
+/** Whether a file is there, and may be used in a mode. */
 async function isThere(path: string, mode: number = constants.F_OK): Promise<boolean> {
   return access(path, mode).then(
     () => true,

@@ -3,7 +3,7 @@ import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadlin
 import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-/** Where programs of the node are run, and the deadlines for calls of their file systems. */
+/** Directory that programs of the node are run in, and the deadlines for calls of their file systems. */
 export type NodeReach = Readonly<{
   directory: () => string;
   fileDeadline: () => FileDeadline;
@@ -30,7 +30,7 @@ export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
   };
 }
 
-/** The same for the commands of a driver. */
+/** Does the same for the commands of a driver. */
 export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
   const reached = async <T>(act: () => Promise<T>) => {
     const message = await whyOutOfReach(reach);
@@ -68,7 +68,7 @@ async function whyProgramsHang({ programs, programDeadline }: NodeReach): Promis
   return undefined;
 }
 
-/** Without a full stop. What is not there is reported by the run itself. */
+/** Explains that the file system of a path hangs, without a full stop; undefined if it does not. The run itself reports a path that is missing. */
 async function whyHanging(path: string, deadline: FileDeadline): Promise<string | undefined> {
   try {
     await deadline.call(`looking at ${path}`, () => stat(path).catch(() => undefined));

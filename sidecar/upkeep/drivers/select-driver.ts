@@ -16,9 +16,9 @@ import { createOpsDriver } from "./ops-driver.ts";
 import { createSignalDriver } from "./signal-driver.ts";
 
 /**
- * Makes the driver that `restart.driver` names; undefined when the node may not be restarted.
+ * Creates the driver that `restart.driver` names; undefined if it names none.
  *
- * @throws {StartupError} when the driver needs a setting that is missing.
+ * @throws {StartupError} if the driver needs a setting that is missing.
  */
 export function selectDriver(
   settings: SidecarSettings,
@@ -54,9 +54,9 @@ export function selectDriver(
 }
 
 /**
- * Makes the way to `node_cli` that `nodeCli.runner` names; undefined when it is not run.
+ * Creates the access to `node_cli` that `nodeCli.runner` names; undefined if it names none.
  *
- * @throws {StartupError} when the runner needs a setting that is missing.
+ * @throws {StartupError} if the runner needs a setting that is missing.
  */
 export function selectNodeCli(
   settings: SidecarSettings,
@@ -74,10 +74,9 @@ export function selectNodeCli(
   return createNodeCli(form, nodeCliRunner(runner, settings, layout, resources));
 }
 
-/** Where `node_cli` is run. */
 type Runner = "local" | "compose" | "docker" | "kubernetes";
 
-/** Where `node_cli` finds node.conf. A pod's exec begins in the image's own directory and knows no other. */
+/** Derives the path at which `node_cli` finds node.conf. A pod's exec begins in the image's own directory and knows no other. */
 function configPathFor(runner: Runner, settings: SidecarSettings, layout: NodeLayout): string {
   if (runner === "local") return layout.configPath;
   return runner === "docker" || runner === "compose"

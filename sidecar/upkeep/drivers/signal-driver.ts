@@ -5,9 +5,9 @@ import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 import { readProcessStart } from "./host-processes.ts";
 
-/** Which process is the node. */
+/** Process of the node, and the time limit of a restart. */
 export type SignalDriverOptions = Readonly<{
-  /** As the file name of its program, or as in `/proc/<pid>/comm`. */
+  /** File name of its program, or its name in `/proc/<pid>/comm`. */
   processName: string;
   timeoutMs: number;
 }>;
@@ -50,7 +50,7 @@ export function createSignalDriver({ processName, timeoutMs }: SignalDriverOptio
   };
 }
 
-/** When a process started; now when it ended meanwhile. */
+/** Reads when a process started; now if it ended meanwhile. */
 async function startOrNow({ pid }: SeenProcess): Promise<number> {
   return (await readProcessStart(pid, systemClock))?.wallMs ?? systemClock.wallMs();
 }
@@ -82,7 +82,7 @@ function isNamed({ comm, commandLine }: SeenProcess, name: string): boolean {
   return program === name || comm.trimEnd() === name.slice(0, nameLength);
 }
 
-/** Processes of other containers: what runs next to the sidecar in its own is never the node. */
+/** Finds the processes of other containers: a process in the sidecar's own container is never the node. */
 async function processesElsewhere(): Promise<readonly SeenProcess[]> {
   const own = await readFile("/proc/self/cgroup", "utf8");
   const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry)).map(Number);
@@ -100,7 +100,7 @@ async function processesElsewhere(): Promise<readonly SeenProcess[]> {
   return found.flat();
 }
 
-/** A file about a process; empty when it ended meanwhile. */
+/** Reads a file about a process; empty if that ended meanwhile. */
 function about(pid: number, file: "comm" | "cmdline" | "cgroup"): Promise<string> {
   return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }
