@@ -24,13 +24,13 @@ export function createDesiredState(settings: SidecarSettings, dataPath: string):
   };
 }
 
-/** Compares two desired states by what is set; the default job name depends on the file, and a change of that is no new wish. */
+/** Hashes a desired state by what is set, without the default job name: that depends on the file, and a change of it is no new wish. */
 export function hashDesiredState({ monitor, ...desired }: Desired): string {
   const { jobName: _, ...fallback } = monitor.fallback;
   return hash("sha256", JSON.stringify({ ...desired, monitor: { ...monitor, fallback } }));
 }
 
-/** A job name that two nodes do not share and that a restart does not change: host and a hash of the data path. */
+/** Builds a job name that no two nodes share and no restart changes, from the host and a hash of the data path. */
 function defaultJobName(host: string, dataPath: string): string {
   const place = hash("sha256", dataPath).slice(0, 8);
   return `node-${host.replace(/[^A-Za-z0-9-]/g, "-").slice(0, 60)}-${place}`;

@@ -20,7 +20,7 @@ const change = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("remove"), key, reason }).readonly(),
 ]);
 
-/** What `gatehouse plan --json` prints. Fields are added to it, never renamed or taken away within a major version. */
+/** Document that `gatehouse plan --json` prints. Fields are added to it, never renamed or removed within a major version. */
 export const planDocument = z
   .strictObject({
     configPath: z.string().describe("as it was given"),
@@ -40,5 +40,4 @@ export const planDocument = z
   })
   .readonly();
 
-/** The document of `gatehouse plan --json`. */
 export type PlanDocument = z.output<typeof planDocument>;

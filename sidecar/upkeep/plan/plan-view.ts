@@ -6,7 +6,7 @@ import type { Plan, PlanAction } from "./plan.ts";
 /** A plan as a person reads it before they let it be carried out. */
 export type PlanView = Readonly<{
   steps: readonly string[];
-  /** What can't be planned, and why. */
+  /** Changes that can't be planned, each with the reason. */
   problems: readonly string[];
   /** Distinguishes this plan from another, so that what is carried out is what was read. */
   digest: string;
@@ -15,15 +15,15 @@ export type PlanView = Readonly<{
 const forGood =
   "this can't be undone, and old state is deleted; to keep an archive, set GATEHOUSE_SIDECAR_PRUNE_ENABLED=false first";
 
-/** What a sidecar has the means to do. */
+/** Actions that a sidecar has the means for. */
 type Means = Readonly<{
-  /** Pruning is desired on, and node_cli can be run. */
+  /** Whether pruning is desired, and node_cli can be run. */
   prunes: boolean;
-  /** There is a driver that restarts the node. */
+  /** Whether a driver can restart the node. */
   restarts: boolean;
 }>;
 
-/** Words a plan; `pruneInfo` is what is known of pruning. Pure. */
+/** Puts a plan into words; `pruneInfo` is undefined while it is not known. Pure. */
 export function createPlanView(planned: Plan, pruneInfo: PruneInfo | undefined, { prunes, restarts }: Means): PlanView {
   const later = `auto-pruning is switched on once node_cli says that it is off, which is not known now; ${forGood}`;
   const steps = [

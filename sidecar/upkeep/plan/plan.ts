@@ -7,11 +7,11 @@ import { editConfig, rewriteConfig } from "#node/conf/edit.ts";
 import { type Desired, decideMonitor } from "#node/conf/monitor-values.ts";
 import { monitorFields, findNaming, listOtherNames, type Naming } from "#node/conf/monitor-keys.ts";
 
-/** What is known of a node. What is absent is not known now; nothing is planned on what is not known. */
+/** State of a node, as far as it is known now. Nothing is planned on an absent field. */
 export type Observed = Readonly<{
   document?: ConfigDocument | undefined;
   version?: NodeVersion | undefined;
-  /** Why the version is not certain enough to give keys other names for it, and what to do. */
+  /** Reason why the version is not certain enough to rename keys for it, and what to do. */
   doubt?: string | undefined;
   pruneInfo?: PruneInfo | undefined;
   /** Meaning of the configuration that the running node has read; `unknown` when it may have read another. */
@@ -25,18 +25,16 @@ export type PlanAction = Readonly<
   | { kind: "restart"; reason: string }
 >;
 
-/** Why something desired can't be planned. */
+/** Reason why something desired can't be planned. */
 type PlanProblem = Readonly<{
   reason: "VersionUnknown" | "PushAddressUnknown" | "EditRefused" | "PruneStaysOn";
   message: string;
 }>;
 
-/** What leads from the observed node to the desired one. Both lists are empty when the node is right. */
+/** Actions that lead from the observed node to the desired one, and what prevents others. Both lists are empty if the node is right. */
 export type Plan = Readonly<{ actions: readonly PlanAction[]; problems: readonly PlanProblem[] }>;
 
-/**
- * Plans. Pure and total: the same arguments give the same plan, and a plan that has been carried out leaves nothing to do.
- */
+/** Plans. Pure and total: the same arguments give the same plan, and a plan that has been carried out leaves nothing to do. */
 export function plan(observed: Observed, desired: Desired, releases: NodeReleases = nodeReleases): Plan {
   const problems: PlanProblem[] = [];
   const write = planConfig(observed, desired, { problems, releases });
@@ -49,7 +47,7 @@ export function plan(observed: Observed, desired: Desired, releases: NodeRelease
 
 type WriteConfig = Extract<PlanAction, { kind: "write-config" }>;
 
-/** The write of node.conf that is planned, if any. */
+/** Finds the planned write of node.conf, if any. */
 export function findWrite({ actions }: Plan): WriteConfig | undefined {
   return actions.find((action) => action.kind === "write-config");
 }
@@ -92,7 +90,7 @@ function planConfig(
   return { kind: "write-config", text: edited.text, changes, ...warning };
 }
 
-/** Whether a `monitor_config` has names of a naming, and none that it ignores. */
+/** Whether a `monitor_config` has names of a naming, and none that the naming ignores. */
 function isNamedFor(naming: Naming, monitor: unknown): boolean {
   if (!isJsonObject(monitor)) return false;
   const has = (key: string) => Object.hasOwn(monitor, key);

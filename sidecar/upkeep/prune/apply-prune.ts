@@ -9,7 +9,6 @@ import { followPruning } from "./prune-progress.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { AutoPrune, ObservedPruning } from "./prune-observation.ts";
 
-/** Where PruneInfo comes from. */
 type PruneInfoSource = Readonly<{
   pruneInfo: () => PruneInfo | undefined;
   look: (signal: AbortSignal) => Promise<void>;
@@ -29,7 +28,7 @@ export type ApplyPruneDependencies = Readonly<{
 }>;
 
 export type ApplyPruneOptions = Readonly<{
-  /** Why the sidecar may do nothing now. */
+  /** Reason why the sidecar may do nothing now; undefined if it may. */
   idle: string | undefined;
   /** Whether the node is being restarted. */
   isRestarting: boolean;
@@ -39,7 +38,7 @@ export type ApplyPruneOptions = Readonly<{
 
 /**
  * Switches auto-pruning on if that is planned, once for each PruneInfo, and notes how it is. The tool runs alongside later passes,
- * because a drift of node.conf is not to wait for it.
+ * because a drift of node.conf must not wait for it.
  */
 export function applyPrune(
   planned: Plan,

@@ -3,7 +3,7 @@ import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
 import { buildPruneCondition, type PruneProgress } from "./prune-progress.ts";
 
-/** How auto-pruning is compared with what is desired; `off`: it is to be on, and why it is not switched on. */
+/** State of auto-pruning compared with what is desired. `off`: it should be on; `idle` says why it is not switched on. */
 export type AutoPrune = Readonly<
   | { kind: "unknown" }
   | { kind: "on" | "offAsDesired" }
@@ -20,11 +20,11 @@ export type PruneLook = Readonly<{
   stalledAfterMs: number;
 }>;
 
-/** What is known of pruning. */
+/** State of pruning, as far as it is known. */
 export type PruneObservation = Readonly<{
   /** Absent before the first pass. */
   autoPrune: AutoPrune | undefined;
-  /** How far pruning is, and what that was last judged by. */
+  /** Progress of pruning, and the look that it was last judged by. */
   progress: PruneProgress | undefined;
   looked: PruneLook | undefined;
   /** PruneInfo on which auto-pruning was last switched on, so that each is acted on once. */
@@ -35,7 +35,7 @@ export type PruneObservation = Readonly<{
 
 export type ObservedPruning = Observation<PruneObservation>;
 
-/** Nothing is known of pruning yet. */
+/** Creates an observation with nothing known of pruning yet. */
 export function observePruning(onChange?: () => void): ObservedPruning {
   return createObservation<PruneObservation>(
     {
@@ -59,7 +59,7 @@ export function derivePruneConditions({ autoPrune, progress, looked }: PruneObse
   ];
 }
 
-/** What node_cli printed before it fell silent is no word about now. */
+/** Condition while node_cli is silent: its earlier output no longer counts. */
 const noPruneInfo: ConditionReport<"PruneAdvancing"> = {
   type: "PruneAdvancing",
   status: "Unknown",

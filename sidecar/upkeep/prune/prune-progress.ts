@@ -1,7 +1,7 @@
 import type { ConditionReport } from "#status/condition.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 
-/** How far pruning was, and what the chain did since it last moved. A plain value, replaced at each query. */
+/** Progress of pruning, and the height of the chain when it last moved. A plain value, replaced at each query. */
 export type PruneProgress = Readonly<{
   reserved: bigint | undefined;
   /** Monotonic time at which it last moved, or was first seen. */
@@ -23,7 +23,7 @@ export function followPruning(
 }
 
 /**
- * Says whether pruning advances. It is stalled when it is on and has not moved for the given time, although blocks came. Within
+ * Says whether pruning advances. It is stalled if it is on and has not moved for the given time, although blocks came. Within
  * the reserved window of a young chain there is nothing to prune yet.
  */
 export function buildPruneCondition(

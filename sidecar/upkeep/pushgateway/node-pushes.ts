@@ -9,7 +9,7 @@ import { watchPushes, type PushIdentity, type PushWatch } from "./push-watch.ts"
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { findNaming } from "#node/conf/monitor-keys.ts";
 
-/** Watches what the node pushes by the last node.conf that could be used; undefined when `pushgateway.url` is not set. */
+/** Watches what the node pushes by the last node.conf that could be used; undefined if `pushgateway.url` is not set. */
 export function watchNodePushes(
   { pushgateway }: SidecarSettings,
   document: () => ConfigDocument | undefined,
@@ -29,7 +29,7 @@ export function watchNodePushes(
   return watchPushes({ ...pushgateway, url, signal }, { ...dependencies, identity });
 }
 
-/** What a node of a version pushes as; "unknown" where it can't be determined, undefined when it pushes nothing. Pure. */
+/** Builds the identity that a node of a version pushes as; "unknown" if it can't be determined, undefined if it pushes nothing. Pure. */
 export function buildPushIdentity(
   document: ConfigDocument | undefined,
   version: NodeVersion | undefined,

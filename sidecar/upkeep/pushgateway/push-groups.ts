@@ -7,10 +7,10 @@ import { createRunningTimeout } from "#daemon/time.ts";
 /** One group at a Pushgateway: its job and when it was last pushed to (seconds since 1970). */
 type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number }>;
 
-/** What a Pushgateway holds, or why it could not be reached. */
+/** Groups of a Pushgateway, or why it could not be read. */
 export type PushGroupsResult = Readonly<{ ok: true; groups: readonly PushGroup[] } | { ok: false; message: string }>;
 
-/** How the Pushgateway is queried. */
+/** Address of the Pushgateway, and the limits of a query. */
 export type PushgatewayOptions = Readonly<{ url: string; timeoutMs: number; responseLimitBytes: number }>;
 
 /** Reads `push_time_seconds` of every group. */

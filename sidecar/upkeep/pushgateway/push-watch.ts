@@ -7,7 +7,7 @@ import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { readPushGroups, type PushgatewayOptions } from "./push-groups.ts";
 
-/** What the node pushes as, by its configuration. */
+/** Job name and interval that the node pushes with, by its configuration. */
 export type PushIdentity = Readonly<{ job: string; intervalSeconds: number }>;
 
 export type PushWatchOptions = PushgatewayOptions & Readonly<{ staleAfterMs: number; signal: AbortSignal }>;
@@ -98,7 +98,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
   return { lastPush: look, done };
 }
 
-/** As often as a node pushes that is not known yet. */
+/** Interval that is assumed until the node's own is known. */
 const unknownIntervalSeconds = 10;
 
 /** Often enough to tell two pushes within an interval apart. */
