@@ -35,7 +35,7 @@ export function noteAdoption(
   const { plan, authority } = found;
   seen.note(found);
   if (authority === "waits" && before !== undefined && before.digest !== plan.digest)
-    log.info({ event: "plan-changed", plan }, `the plan is another now. ${planWords(plan)}`);
+    log.info({ event: "plan-changed", plan }, `the plan is another now. ${describePlan(plan)}`);
 }
 
 const adoptedBy = {
@@ -64,12 +64,12 @@ export function deriveAdoptionConditions(
         : `The sidecar acts on this node${since} (${adopted === undefined ? "adopted" : adoptedBy[adopted.by]}).`;
     return [{ type, status: "True", reason: "Adopted", message }];
   }
-  const message = `The sidecar has changed nothing yet, and waits for your approval. ${planWords(plan)} To let it act, run \`${command("adopt")}\`.`;
+  const message = `The sidecar has changed nothing yet, and waits for your approval. ${describePlan(plan)} To let it act, run \`${command("adopt")}\`.`;
   return [{ type, status: "False", reason: "WaitingForAdopt", message }];
 }
 
 /** Describes a plan in one paragraph. */
-function planWords({ steps, problems }: PlanView): string {
+function describePlan({ steps, problems }: PlanView): string {
   const open = problems.length === 0 ? "" : ` Not planned yet: ${problems.join(" ")}`;
   if (steps.length === 0) return `Its plan: nothing to change now.${open}`;
   return `Its plan: ${steps.map((step, index) => `${index + 1}. ${step}`).join("; ")}.${open}`;

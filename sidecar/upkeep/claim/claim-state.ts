@@ -100,7 +100,7 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
     const layouts = listLayoutPaths(settings.node);
     const facts = { movedFrom: settings.upkeep.movedFrom, layouts, isThere: existsSync };
     const differences = findNodeDifferences(remembered, found, facts);
-    if (differences.length > 0) throw anotherNodes(state.directory, remembered, found, differences);
+    if (differences.length > 0) throw refuseAnotherNode(state.directory, remembered, found, differences);
     if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {
       log.info({ event: "node-moved", was: remembered, is: found }, "the node was moved, and keeps its state");
     }
@@ -140,7 +140,7 @@ async function judgeOld(
   return match.kind === "same" && hasActed(state) ? "acted" : match.kind;
 }
 
-function anotherNodes(
+function refuseAnotherNode(
   directory: string,
   remembered: NodeIdentity,
   found: NodeIdentity,
@@ -173,7 +173,7 @@ async function requireLock(
   directory: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const result = await retryWhileLocked(lock.acquire, signal);
+  const result = await waitForLock(lock.acquire, signal);
   if (result.ok) return;
   if (result.reason === "CannotLock") {
     throw new StartupError(`the state directory ${directory} can't be locked ${result.why}.`);
@@ -182,12 +182,12 @@ async function requireLock(
     throw new StartupError(`whether the state in ${directory} is in use is not known: ${result.why}.`);
   }
   throw new StartupError(
-    `the state in ${directory} is in use: ${inUse(result.holder)} Stop that sidecar first. For another node, or to look on alongside it with ` +
+    `the state in ${directory} is in use: ${describeHolder(result.holder)} Stop that sidecar first. For another node, or to look on alongside it with ` +
       "upkeep.mode observe, name its own state directory in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
   );
 }
 
-function inUse(holder: LockHolder | undefined): string {
+function describeHolder(holder: LockHolder | undefined): string {
   if (holder === undefined) return "another process has it.";
   return `${formatHolder(holder)} looks after ${holder.node} with it.`;
 }
@@ -196,13 +196,13 @@ function inUse(holder: LockHolder | undefined): string {
 async function requireOnlyWriter({ upkeep }: SidecarSettings, configPath: string, signal: AbortSignal): Promise<void> {
   if (upkeep.mode === "observe") return;
   using lock = createWriterLock(configPath);
-  const result = await retryWhileLocked(lock.acquire, signal);
+  const result = await waitForLock(lock.acquire, signal);
   // A directory that is not there yet, or can't be written, is reported by a condition: it may come to be.
   if (result.ok || result.reason === "CannotLock") return;
   throw new StartupError(`${result.message} To look on without writing, set GATEHOUSE_SIDECAR_UPKEEP_MODE=observe.`);
 }
 
-async function retryWhileLocked<Result extends Readonly<{ ok: boolean; reason?: string }>>(
+async function waitForLock<Result extends Readonly<{ ok: boolean; reason?: string }>>(
   acquire: () => Result,
   signal: AbortSignal,
 ): Promise<Result> {
