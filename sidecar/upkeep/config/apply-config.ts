@@ -102,7 +102,7 @@ export async function compareConfig(
   dependencies: CompareConfigDependencies,
 ): Promise<void> {
   const result = applied?.result;
-  config.note({ otherWriter: otherWriter(result, dependencies) ?? "none" });
+  config.note({ otherWriter: findOtherWriter(result, dependencies) ?? "none" });
   if (result?.ok === true || applied?.again === true || !reading.ok) return;
   const comparison = { planned, result, idle };
   config.note({ comparison });
@@ -128,7 +128,7 @@ async function keepGood(
   }
 }
 
-function otherWriter(
+function findOtherWriter(
   result: ConfigWriteResult | undefined,
   { rate, clock, place }: Pick<CompareConfigDependencies, "rate" | "clock" | "place">,
 ): OtherWriter | undefined {

@@ -82,10 +82,11 @@ export async function checkConfig(
     return { again: false };
   }
   const { problem } = reading;
-  const isOwedStart = !options.isRestarting && owesStart(dependencies);
-  const good = isUselessToNode(problem.reason) ? await lastGood(isOwedStart, options, dependencies) : undefined;
+  const isOwedStart = !options.isRestarting && needsStart(dependencies);
+  const good = isUselessToNode(problem.reason) ? await findLastGood(isOwedStart, options, dependencies) : undefined;
   if (good === undefined || !good.ok) {
-    const next = good === undefined ? "stays" : { notRestored: notRestored(good.why, dependencies.state.directory) };
+    const next =
+      good === undefined ? "stays" : { notRestored: explainNotRestored(good.why, dependencies.state.directory) };
     say({ ok: false, problem, next });
     return { again: false };
   }
@@ -113,12 +114,12 @@ function noteContent(reading: ConfigReading, config: ObservedConfig, clock: Cloc
 }
 
 /** Whether the sidecar itself left the node down, and has to start it. */
-function owesStart({ state }: Pick<CheckConfigDependencies, "state">): boolean {
+function needsStart({ state }: Pick<CheckConfigDependencies, "state">): boolean {
   return state.restartInFlight.get()?.phase === "commanded" || state.retry.get() !== undefined;
 }
 
 /** Finds the content to put back, or why it may not be this node's; undefined if there is none or nothing may be done. */
-async function lastGood(
+async function findLastGood(
   isOwedStart: boolean,
   { authority, restoreAfterMs }: CheckConfigOptions,
   { state, versions, place }: Pick<CheckConfigDependencies, "state" | "versions" | "place">,
@@ -132,7 +133,7 @@ async function lastGood(
   return judged.ok ? { ok: true, content } : judged;
 }
 
-function notRestored(why: string, directory: string): string {
+function explainNotRestored(why: string, directory: string): string {
   return `The last good copy in ${directory} is not written back: ${why}. Put node.conf right by hand.`;
 }
 

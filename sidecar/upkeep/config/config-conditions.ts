@@ -10,20 +10,20 @@ export function deriveConfigConditions(
   command: CommandWords,
 ): readonly ConditionReport[] {
   return [
-    ...(validity === undefined ? [] : [configValid(validity)]),
-    ...(otherWriter === undefined ? [] : [soleWriter(otherWriter, corrected, command)]),
+    ...(validity === undefined ? [] : [deriveConfigValid(validity)]),
+    ...(otherWriter === undefined ? [] : [deriveSoleWriter(otherWriter, corrected, command)]),
     ...(comparison === undefined ? [] : [deriveConfigCurrent(comparison)]),
   ];
 }
 
-function configValid(validity: ConfigValidity): ConditionReport {
+function deriveConfigValid(validity: ConfigValidity): ConditionReport {
   const type = "ConfigValid";
   if (validity.ok) return { type, status: "True", reason: "Valid", message: `${validity.path} can be used.` };
   const { reason, message } = validity.problem;
-  return { type, status: "False", reason, message: `${message} ${nextWords(validity.next)}` };
+  return { type, status: "False", reason, message: `${message} ${describeNext(validity.next)}` };
 }
 
-function nextWords(next: Extract<ConfigValidity, { ok: false }>["next"]): string {
+function describeNext(next: Extract<ConfigValidity, { ok: false }>["next"]): string {
   if (next === "stays") return "The last good one stays in force.";
   if ("notRestored" in next) return next.notRestored;
   const at = new Date(next.restoredAtMs).toISOString();
@@ -54,7 +54,7 @@ export function deriveConfigCurrent(comparison: ConfigComparison): ConditionRepo
     return { type, status: "False", reason: result.reason, message };
   }
   for (const { reason, message } of planned.problems) {
-    if (reason !== "PruneStaysOn") return { type, status: "False", reason, message: sentence(message) };
+    if (reason !== "PruneStaysOn") return { type, status: "False", reason, message: formatSentence(message) };
   }
   const action = findWrite(planned);
   if (action === undefined) return { type, status: "True", reason: "AsDesired", message: "node.conf is as desired." };
@@ -63,7 +63,7 @@ export function deriveConfigCurrent(comparison: ConfigComparison): ConditionRepo
   return { type, status: "False", reason: "Drift", message: `node.conf is not as desired, and ${why}: ${list}` };
 }
 
-function soleWriter(
+function deriveSoleWriter(
   other: OtherWriter | "none",
   corrected: readonly string[],
   command: CommandWords,
@@ -72,7 +72,8 @@ function soleWriter(
   if (other === "none") {
     return { type, status: "True", reason: "OnlyWriter", message: "Nobody else keeps writing node.conf." };
   }
-  if (other.kind === "locked") return { type, status: "False", reason: "Locked", message: sentence(other.message) };
+  if (other.kind === "locked")
+    return { type, status: "False", reason: "Locked", message: formatSentence(other.message) };
   const { perMinute, untilMs, path } = other;
   const what =
     perMinute === undefined
@@ -86,7 +87,7 @@ function soleWriter(
   return { type, status: "False", reason: "Contested", message };
 }
 
-function sentence(message: string): string {
+function formatSentence(message: string): string {
   // The file's name is a name, not a word.
   return message.startsWith("node.conf") ? message : message.charAt(0).toUpperCase() + message.slice(1);
 }

@@ -23,10 +23,12 @@ export async function readConfigFile(path: string, limitBytes: number): Promise<
   try {
     file = await readRegularFile(path, limitBytes);
   } catch (cause) {
-    return cause instanceof RegularFileError ? refused(path, limitBytes, cause) : openFailure(path, cause);
+    return cause instanceof RegularFileError
+      ? buildRefusedReading(path, limitBytes, cause)
+      : buildFailedReading(path, cause);
   }
   const { bytes } = file;
-  const changedAtMs = Math.max(file.changedAtMs, await linksChangedAt(path));
+  const changedAtMs = Math.max(file.changedAtMs, await readLastLinkChange(path));
   const contentHash = hashContent(bytes);
   const parsed = parseConfig(bytes);
   if (parsed.ok) return { ok: true, document: parsed.document, bytes, contentHash, changedAtMs };
@@ -41,22 +43,22 @@ export async function readConfigFile(path: string, limitBytes: number): Promise<
   };
 }
 
-function refused(path: string, limitBytes: number, { code, message }: RegularFileError): ConfigReading {
-  if (code === "not_regular") return unreadable(path, message);
+function buildRefusedReading(path: string, limitBytes: number, { code, message }: RegularFileError): ConfigReading {
+  if (code === "not_regular") return buildUnreadableReading(path, message);
   const tooLarge = `${path} is larger than ${limitBytes} bytes (upkeep.configLimitBytes) and is not read; make it smaller or raise the limit.`;
   return { ok: false, problem: { reason: "TooLarge", message: tooLarge } };
 }
 
-function openFailure(path: string, cause: unknown): ConfigReading {
+function buildFailedReading(path: string, cause: unknown): ConfigReading {
   const { code, message: words } = cause as NodeJS.ErrnoException;
   if (code === "ENOENT" || code === "ENOTDIR") {
     const message = `${path} is not there; write it again, or set node.configPath to where it is.`;
     return { ok: false, problem: { reason: "Vanished", message } };
   }
-  return unreadable(path, code ?? words);
+  return buildUnreadableReading(path, code ?? words);
 }
 
-function unreadable(path: string, why: string): ConfigReading {
+function buildUnreadableReading(path: string, why: string): ConfigReading {
   const message = `${path} can't be read (${why}); let the sidecar's user read it.`;
   return { ok: false, problem: { reason: "Unreadable", message } };
 }
@@ -68,11 +70,11 @@ const linksMax = 40;
  * Reads when a symbolic link on the way to a file last changed (`ctime`, milliseconds since 1970); 0 if there is none. A link that was made
  * to point elsewhere changes what stands at the path, but not the times of the file behind it.
  */
-async function linksChangedAt(path: string): Promise<number> {
+async function readLastLinkChange(path: string): Promise<number> {
   let changedAtMs = 0;
   let links = 0;
   let { root: walked } = parse(resolve(path));
-  const names = namesOf(resolve(path));
+  const names = splitPath(resolve(path));
   for (let name = names.shift(); name !== undefined; name = names.shift()) {
     const here = join(walked, name);
     const stats = await lstat(here).catch(() => undefined);
@@ -86,12 +88,12 @@ async function linksChangedAt(path: string): Promise<number> {
     changedAtMs = Math.max(changedAtMs, stats.ctimeMs);
     const target = resolve(dirname(here), await readlink(here));
     walked = parse(target).root;
-    names.unshift(...namesOf(target));
+    names.unshift(...splitPath(target));
   }
   return changedAtMs;
 }
 
-function namesOf(path: string): string[] {
+function splitPath(path: string): string[] {
   return path
     .slice(parse(path).root.length)
     .split("/")

@@ -23,11 +23,11 @@ const versionsKept = 5;
 /** Keeps versions in a directory; only its owner may read them, because they hold what the configuration holds. */
 export function createConfigVersions(directory: string): ConfigVersions {
   const versions = join(directory, "versions");
-  const slotPath = (slot: ConfigSlot) => join(directory, `${slot}.conf`);
+  const buildSlotPath = (slot: ConfigSlot) => join(directory, `${slot}.conf`);
   return {
     keep: async (bytes) => {
       await mkdir(versions, { recursive: true, mode: 0o700 });
-      const names = await namesIn(versions);
+      const names = await listVersions(versions);
       const hash = hashContent(bytes).slice(0, 12);
       const newest = names.at(-1);
       if (newest?.endsWith(`-${hash}.conf`)) return join(versions, newest);
@@ -38,19 +38,19 @@ export function createConfigVersions(directory: string): ConfigVersions {
       return path;
     },
     newest: async () => {
-      const name = (await namesIn(versions)).at(-1);
+      const name = (await listVersions(versions)).at(-1);
       return name === undefined ? undefined : readKept(join(versions, name));
     },
     remember: async (slot, bytes) => {
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      await replaceFile(slotPath(slot), bytes, { mode: 0o600 });
+      await replaceFile(buildSlotPath(slot), bytes, { mode: 0o600 });
     },
     tidy: async () => {
       for (const place of [directory, versions]) await removeTemporaries(place, (name) => name.endsWith(".conf"));
     },
     recall: async (slot) => {
       try {
-        return await readKept(slotPath(slot));
+        return await readKept(buildSlotPath(slot));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
         throw error;
@@ -60,7 +60,7 @@ export function createConfigVersions(directory: string): ConfigVersions {
 }
 
 /** Lists the files of the kept versions, the oldest first. */
-async function namesIn(versions: string): Promise<readonly string[]> {
+async function listVersions(versions: string): Promise<readonly string[]> {
   const names = await readdir(versions).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw error;

@@ -45,7 +45,7 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
     );
     if (polling || !exhausted.has(code)) return;
     polling = true;
-    void renew(path);
+    void replaceWatchers(path);
   };
   const begin = (): Watchers => ({
     file: watch(path, { ignoreInitial: true, usePolling: polling, interval: pollIntervalMs })
@@ -55,7 +55,7 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
   });
   let watchers = begin();
 
-  async function renew(next: string): Promise<void> {
+  async function replaceWatchers(next: string): Promise<void> {
     path = next;
     const old = watchers;
     watchers = begin();
@@ -67,7 +67,7 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
     seen = false;
     return taken;
   };
-  return { takeEvent, renew, [Symbol.asyncDispose]: () => close(watchers) };
+  return { takeEvent, renew: replaceWatchers, [Symbol.asyncDispose]: () => close(watchers) };
 }
 
 type Watchers = Readonly<{ file: FSWatcher; directory: DirectoryWatcher | undefined }>;

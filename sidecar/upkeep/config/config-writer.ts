@@ -56,7 +56,7 @@ export async function writeConfig(
       const notKept = await keepCopy(before.bytes, write.path, versions);
       if (notKept !== undefined) return notKept;
     }
-    const target = await behindLinks(write.path);
+    const target = await resolveLinks(write.path);
     await removeTemporariesOf(target);
     await replaceFile(target, write.content, {
       mode: 0o600,
@@ -73,7 +73,7 @@ export async function writeConfig(
       const message = `${write.path} was changed by another writer in the same instant; it is read again.`;
       return { ok: false, reason: "ChangedMeanwhile", message };
     }
-    return { ok: false, reason: "NotWritten", message: `${write.path} can't be written (${words(error)}).` };
+    return { ok: false, reason: "NotWritten", message: `${write.path} can't be written (${explainError(error)}).` };
   }
 }
 
@@ -86,21 +86,21 @@ async function keepCopy(
     await versions?.keep(bytes);
     return undefined;
   } catch (error) {
-    const message = `${path} stays as it is, because no copy of it can be kept in the state directory (${words(error)}).`;
+    const message = `${path} stays as it is, because no copy of it can be kept in the state directory (${explainError(error)}).`;
     return { ok: false, reason: "NotKept", message };
   }
 }
 
 /** Removes temporary files that a kill in the middle of a write left next to node.conf. The caller holds its lock. */
 export async function tidyAroundConfig(path: string): Promise<void> {
-  await removeTemporariesOf(await behindLinks(path));
+  await removeTemporariesOf(await resolveLinks(path));
 }
 
 async function removeTemporariesOf(path: string): Promise<void> {
   await removeTemporaries(dirname(path), (name) => name === basename(path));
 }
 
-async function behindLinks(path: string): Promise<string> {
+async function resolveLinks(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
@@ -119,7 +119,7 @@ const remedies: Readonly<Record<string, string>> = {
   ENOENT: "its directory is not there; it is tried again when the directory is back",
 };
 
-function words(error: unknown): string {
+function explainError(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   const remedy = code === undefined ? undefined : remedies[code];
   return remedy === undefined ? String((error as Error).message) : `${code}: ${remedy}`;

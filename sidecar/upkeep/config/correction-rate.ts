@@ -41,13 +41,13 @@ type Correction = Readonly<{ atMs: number; contentHash: string }>;
 export function createCorrectionRate(clock: Clock): CorrectionRate {
   let timesMs: readonly number[] = [];
   let contents: readonly Correction[] = [];
-  const recent = () => {
+  const listRecent = () => {
     const fromMs = clock.monotonicMs() - minuteMs;
     timesMs = timesMs.filter((atMs) => atMs > fromMs);
     return timesMs;
   };
-  /** Corrections of each content that still count, oldest first. */
-  const repeats = () => {
+  /** Lists the corrections of each content that still count, oldest first. */
+  const listRepeats = () => {
     const fromMs = clock.monotonicMs() - sameContentWithinMs;
     const times = Map.groupBy(
       contents.filter(({ atMs }) => atMs > fromMs),
@@ -56,20 +56,20 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
     return [...times.values()].filter((each) => each.length >= sameContentMax);
   };
   const contestedUntilMs = () => {
-    const ends = recent().at(-contestedPerMinute - 1);
+    const ends = listRecent().at(-contestedPerMinute - 1);
     return ends === undefined ? undefined : ends + minuteMs;
   };
   const repeatedUntilMs = () => {
-    const ends = repeats().flatMap((each) => each.at(-sameContentMax)?.atMs ?? []);
+    const ends = listRepeats().flatMap((each) => each.at(-sameContentMax)?.atMs ?? []);
     return ends.length === 0 ? undefined : Math.max(...ends) + sameContentWithinMs;
   };
   return {
     record: (contentHash) => {
       const atMs = clock.monotonicMs();
-      timesMs = [...recent(), atMs];
+      timesMs = [...listRecent(), atMs];
       contents = [...contents, { atMs, contentHash }].slice(-contentsMax);
     },
-    perMinute: () => recent().length,
+    perMinute: () => listRecent().length,
     contested: () => contestedUntilMs() !== undefined,
     repeated: () => repeatedUntilMs() !== undefined,
     contestedUntilMs,
@@ -79,7 +79,7 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
       contents = [];
     },
     waitMs: () => {
-      const last = recent().at(-1);
+      const last = listRecent().at(-1);
       if (last === undefined || timesMs.length <= fullSpeedPerMinute) return 0;
       return Math.max(0, slowCorrectionMs - (clock.monotonicMs() - last));
     },

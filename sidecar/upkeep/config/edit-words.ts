@@ -22,13 +22,13 @@ function* listDifferences(before: JsonObject, after: JsonObject, prefix: string)
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const path = `${prefix}${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)}`;
     const [was, is] = [before[key], after[key]];
-    if (!Object.hasOwn(after, key)) yield `${shorten(path)} removed`;
-    else if (!Object.hasOwn(before, key)) yield `${shorten(path)} added`;
+    if (!Object.hasOwn(after, key)) yield `${cutPath(path)} removed`;
+    else if (!Object.hasOwn(before, key)) yield `${cutPath(path)} added`;
     else if (isJsonObject(was) && isJsonObject(is)) yield* listDifferences(was, is, `${path}.`);
-    else if (!isDeepStrictEqual(was, is)) yield `${shorten(path)} changed`;
+    else if (!isDeepStrictEqual(was, is)) yield `${cutPath(path)} changed`;
   }
 }
 
-function shorten(path: string): string {
+function cutPath(path: string): string {
   return path.length <= keyLettersMax ? path : `${path.slice(0, keyLettersMax)}…`;
 }

@@ -75,7 +75,9 @@ export function findNode(
       const next = resolveNodeLayout(settings, version);
       const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await isThere(next.binDirectory);
       if (isNextThere !== true && isHere) {
-        return next.kind === layout.kind ? { moved: false } : { moved: false, doubt: doubtOf(version, next, layout) };
+        return next.kind === layout.kind
+          ? { moved: false }
+          : { moved: false, doubt: describeDoubt(version, next, layout) };
       }
       const moved = next.configPath !== layout.configPath;
       layout = next;
@@ -94,7 +96,7 @@ export function findNode(
   };
 }
 
-function doubtOf(version: NodeVersion | undefined, next: NodeLayout, { binDirectory }: NodeLayout): string {
+function describeDoubt(version: NodeVersion | undefined, next: NodeLayout, { binDirectory }: NodeLayout): string {
   const cause = version === undefined ? "the layout on disk changed" : `a node of ${version.text}`;
   return `${cause} would run in ${next.binDirectory}, which is not there; what is there is ${binDirectory}, so set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, or finish the upgrade`;
 }

@@ -89,16 +89,16 @@ async function judgeEdit(
   const { version, seesFiles } = options;
   const { layout, keyDeadline } = dependencies.place;
   const { configPath } = layout();
-  const before = await contentBefore(reading, options, dependencies);
+  const before = await findContentBefore(reading, options, dependencies);
   if (before === "the same") return undefined;
   const judged = { version, configPath, seesFiles, keyDeadline };
-  const known = new Set((await faultsOf(before, judged)).map(({ id }) => id));
-  const fault = (await faultsOf(reading.bytes, judged)).find(({ id }) => !known.has(id));
-  return fault ?? dryStart(reading, options, dependencies);
+  const known = new Set((await findFaults(before, judged)).map(({ id }) => id));
+  const fault = (await findFaults(reading.bytes, judged)).find(({ id }) => !known.has(id));
+  return fault ?? runCheckCommand(reading, options, dependencies);
 }
 
 /** Finds the content that the node is known, or taken, to run with; "the same" if that is what stands there. */
-async function contentBefore(
+async function findContentBefore(
   { contentHash }: UsableReading,
   { keptHash, beganBefore }: EditOptions,
   { config, versions, log }: RefusedEditDependencies,
@@ -116,7 +116,7 @@ type FaultOptions = Pick<EditOptions, "version" | "seesFiles"> &
   Pick<NodePlace, "keyDeadline"> &
   Readonly<{ configPath: string }>;
 
-async function faultsOf(
+async function findFaults(
   content: Uint8Array | undefined,
   { version, configPath, seesFiles, keyDeadline }: FaultOptions,
 ): Promise<readonly Fault[]> {
@@ -128,10 +128,10 @@ async function faultsOf(
     id: `${rule} ${path}`,
     words: `${configPath}:${line}:${column} ${path} ${message} To fix it, ${fix}`,
   }));
-  return seesFiles ? [...lint, ...(await missingKeyFiles(content, configPath, keyDeadline))] : lint;
+  return seesFiles ? [...lint, ...(await findMissingKeyFiles(content, configPath, keyDeadline))] : lint;
 }
 
-async function missingKeyFiles(
+async function findMissingKeyFiles(
   content: Uint8Array,
   configPath: string,
   keyDeadline: FileDeadline,
@@ -159,7 +159,7 @@ export function forgetRefusal(config: ObservedConfig): boolean {
 }
 
 /** Runs `restart.checkCommand`: once on a content that passes; again and again, ever more rarely, on one that it refuses. */
-async function dryStart(
+async function runCheckCommand(
   { contentHash }: UsableReading,
   { checkCommand, timeoutMs, signal }: EditOptions,
   { config, place, clock, command }: RefusedEditDependencies,

@@ -50,7 +50,7 @@ export async function writeWithDeadline(
   const beforeReplace = () => {
     events.begin("write", message, changes[0]?.why, { by: "sidecar", ...sides });
   };
-  const failed = (why: string) => events.fail("write", `Not done: ${message}`, why, { by: "sidecar", ...sides });
+  const recordFailure = (why: string) => events.fail("write", `Not done: ${message}`, why, { by: "sidecar", ...sides });
   // Outside the deadline, which is for the file system of node.conf.
   noteWriting(write, state);
   try {
@@ -60,11 +60,11 @@ export async function writeWithDeadline(
     if (written.ok) {
       noteWritten(write, state);
       for (const change of changes) events.add("write", change.message, change.why, { ...doneBySidecar, ...sides });
-    } else if (written.reason !== "ChangedMeanwhile" && written.reason !== "Locked") failed(written.message);
+    } else if (written.reason !== "ChangedMeanwhile" && written.reason !== "Locked") recordFailure(written.message);
     return written;
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
-    failed(`${error.message}.`);
+    recordFailure(`${error.message}.`);
     return { ok: false, reason: "NotWritten", message: `${error.message}.` };
   }
 }

@@ -27,20 +27,20 @@ type HeldLock = Readonly<{ lockPath: string; lock: ProcessLock }>;
  * stands next to that one: two sidecars may name it by different links.
  */
 export function createWriterLock(path: string): WriterLock {
-  const named = lockOf(path, path);
+  const named = createHeldLock(path, path);
   let behind: HeldLock | undefined;
   const followLink = () => {
-    const target = behindLink(path);
-    if (target !== undefined && behind?.lockPath === lockPathOf(target)) return;
+    const target = findLinkTarget(path);
+    if (target !== undefined && behind?.lockPath === deriveLockPath(target)) return;
     behind?.lock[Symbol.dispose]();
-    behind = target === undefined ? undefined : lockOf(target, path);
+    behind = target === undefined ? undefined : createHeldLock(target, path);
   };
   const acquire = (): WriterLockResult => {
-    const result = acquired(named, path);
+    const result = takeLock(named, path);
     if (!result.ok) return result;
     followLink();
     if (behind === undefined) return result;
-    const second = acquired(behind, path);
+    const second = takeLock(behind, path);
     // A lock that was not taken whole is no lock.
     if (!second.ok) named.lock[Symbol.dispose]();
     return second;
@@ -63,17 +63,17 @@ export function createWriterLock(path: string): WriterLock {
   };
 }
 
-function lockPathOf(path: string): string {
+function deriveLockPath(path: string): string {
   return join(dirname(path), `.${basename(path)}.lock`);
 }
 
-function lockOf(path: string, node: string): HeldLock {
-  const lockPath = lockPathOf(path);
+function createHeldLock(path: string, node: string): HeldLock {
+  const lockPath = deriveLockPath(path);
   return { lockPath, lock: createProcessLock(lockPath, node) };
 }
 
 /** Finds the file that a link leads to; undefined if the path leads to its own file, or to none. */
-function behindLink(path: string): string | undefined {
+function findLinkTarget(path: string): string | undefined {
   try {
     const target = realpathSync(path);
     return target === join(realpathSync(dirname(path)), basename(path)) ? undefined : target;
@@ -83,7 +83,7 @@ function behindLink(path: string): string | undefined {
   }
 }
 
-function acquired({ lockPath, lock }: HeldLock, path: string): WriterLockResult {
+function takeLock({ lockPath, lock }: HeldLock, path: string): WriterLockResult {
   const result: ProcessLockResult = lock.acquire();
   if (result.ok) return result;
   if (result.reason === "CannotLock") {
