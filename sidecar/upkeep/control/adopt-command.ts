@@ -19,7 +19,7 @@ export async function runAdoptCommand(
 ): Promise<number> {
   try {
     const view = await lookUntilPlanned(target);
-    if (agreement.json === true) return await adoptByDocument(target, view, agreement, output);
+    if (agreement.json === true) return await runForProgram(target, view, agreement, output);
     output.out(`${view.node.words}\n`);
     if (view.authority === "acts") {
       output.out(`The sidecar acts on this node already (upkeep.mode is ${view.mode}).\n`);
@@ -29,7 +29,7 @@ export async function runAdoptCommand(
       output.error("adopt: upkeep.mode is observe, so this sidecar never acts; set it to adopt or enforce.\n");
       return exitStatus.error;
     }
-    output.out(planText(view));
+    output.out(formatPlanSteps(view));
     if (view.plan === undefined) {
       output.error("adopt: the sidecar has not looked at its node yet; try again in a moment.\n");
       return exitStatus.error;
@@ -38,7 +38,7 @@ export async function runAdoptCommand(
     if (!(await isAgreedTo({ question, refused: "adopt: nothing was changed" }, agreement, output))) {
       return exitStatus.error;
     }
-    return await adopt(target, view.plan.digest, output);
+    return await requestAdoption(target, view.plan.digest, output);
   } catch (error) {
     if (!(error instanceof ControlError)) throw error;
     output.error(`adopt: ${error.message}\n`);
@@ -47,7 +47,7 @@ export async function runAdoptCommand(
 }
 
 /** Prints the sidecar's plan for a program, and adopts it if `--yes` agreed to that beforehand. */
-async function adoptByDocument(
+async function runForProgram(
   target: ControlTarget,
   view: ControlView,
   { yes }: Pick<Agreement, "yes">,
@@ -61,11 +61,11 @@ async function adoptByDocument(
   return answer.result === "adopted" || answer.result === "already" ? exitStatus.clean : exitStatus.error;
 }
 
-async function adopt(target: ControlTarget, digest: string, output: CommandOutput): Promise<number> {
+async function requestAdoption(target: ControlTarget, digest: string, output: CommandOutput): Promise<number> {
   const { result, view } = await requestControl(target, { path: "/adopt", body: { digest }, answer: adoptAnswer });
   if (result === "another") {
     output.error("adopt: the plan changed meanwhile; nothing was adopted. It is now:\n");
-    output.out(planText(view));
+    output.out(formatPlanSteps(view));
     return exitStatus.error;
   }
   output.out(`The sidecar (process ${view.sidecar.pid} on host ${view.sidecar.host}) acts on this node from now on.\n`);
@@ -81,7 +81,7 @@ async function lookUntilPlanned(target: ControlTarget): Promise<ControlView> {
   return await waitUntil(look, isPlanned, { everyMs: planAgainMs, withinMs: planWithinMs });
 }
 
-function planText({ plan }: ControlView): string {
+function formatPlanSteps({ plan }: ControlView): string {
   if (plan === undefined) return "";
   const steps = plan.steps.map((step, index) => `  ${index + 1}. ${step}\n`).join("");
   const problems = plan.problems.map((problem) => `  not planned: ${problem}\n`).join("");

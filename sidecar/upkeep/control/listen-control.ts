@@ -28,7 +28,7 @@ export async function listenControl(
 ): Promise<AsyncDisposable> {
   const place = locateSocket(stateDirectory);
   const app = createApp({ bodyLimitBytes }, { log, metrics: new Registry(), mask });
-  controlRoutes(app, () => control);
+  addControlRoutes(app, () => control);
   const server = createAdaptorServer({
     fetch: (request, env) => app.fetch(request, env as never),
     serverOptions: { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs },
@@ -60,7 +60,7 @@ async function close(server: Server): Promise<void> {
 const starting = { error: "the sidecar is starting; try again in a moment" };
 
 /** Adds the routes of `gatehouse resume`, `restart`, `adopt`, `upgrade` and `restore`. Whoever reaches these routes may change the node. */
-function controlRoutes(app: App, current: () => UpkeepControl | undefined): void {
+function addControlRoutes(app: App, current: () => UpkeepControl | undefined): void {
   app.get(controlPath, (c) => {
     const control = current();
     return control === undefined ? c.json(starting, 503) : c.json(control.look());
@@ -100,5 +100,5 @@ function controlRoutes(app: App, current: () => UpkeepControl | undefined): void
 /** Adds the same routes to a listener that more people reach, for callers with the token (compared in constant time). */
 export function addGuardedControlRoutes(app: App, current: () => UpkeepControl | undefined, token: Secret): void {
   app.use(`${controlPath}/*`, bearerAuth({ token: token.reveal() }));
-  controlRoutes(app, current);
+  addControlRoutes(app, current);
 }

@@ -101,7 +101,7 @@ async function requestAt<Schema extends z.ZodType>(
       signal: createRunningTimeout(timeoutMs),
     });
     const text = await response.body.text();
-    if (response.statusCode !== 200) throw new ControlError(refusal(place, response.statusCode));
+    if (response.statusCode !== 200) throw new ControlError(explainRefusal(place, response.statusCode));
     const parsed = answer.safeParse(JSON.parse(text));
     if (parsed.success) return parsed.data;
     throw new ControlError(
@@ -109,21 +109,23 @@ async function requestAt<Schema extends z.ZodType>(
     );
   } catch (cause) {
     if (cause instanceof ControlError) throw cause;
-    const message = `no sidecar answers at ${place} (${words(cause)}); is it running, and may this user reach it?`;
-    throw unconnected.has(words(cause)) ? new NoAnswer(message, { cause }) : new ControlError(message, { cause });
+    const message = `no sidecar answers at ${place} (${readErrorCode(cause)}); is it running, and may this user reach it?`;
+    throw unconnected.has(readErrorCode(cause))
+      ? new NoAnswer(message, { cause })
+      : new ControlError(message, { cause });
   } finally {
     await agent.destroy();
   }
 }
 
-function refusal(place: string, status: number): string {
+function explainRefusal(place: string, status: number): string {
   if (status === 401 || status === 400) return `${place} refuses the token; give that of upkeep.controlToken.`;
   if (status === 404)
     return `${place} has no control: set upkeep.controlToken for its sidecar, or use --state-directory.`;
   return `${place} answered with status ${status}; look at the sidecar's log.`;
 }
 
-function words(cause: unknown): string {
+function readErrorCode(cause: unknown): string {
   const { code, message } = cause as NodeJS.ErrnoException;
   return code ?? message;
 }

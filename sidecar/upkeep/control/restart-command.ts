@@ -18,7 +18,7 @@ export async function runRestartCommand(
     if (agreement.json === true) {
       const answer = agreement.yes ? await requestRestart(target) : { result: "shown", node: view.node };
       output.out(`${JSON.stringify(answer)}\n`);
-      return statusOf(answer.result);
+      return deriveExitStatus(answer.result);
     }
     output.out(`${view.node.words}\n`);
     const question = "It serves nobody while it restarts. Restart it now? [y/N] ";
@@ -27,11 +27,11 @@ export async function runRestartCommand(
     }
     const { result } = await requestRestart(target);
     if (result === "asked") {
-      output.out(`The sidecar restarts the node now, and proves it. ${watchWords(target)}\n`);
+      output.out(`The sidecar restarts the node now, and proves it. ${explainFollowing(target)}\n`);
     } else {
-      output.error(`restart: ${refusalOf(result, view, target)}\n`);
+      output.error(`restart: ${explainRefusal(result, view, target)}\n`);
     }
-    return statusOf(result);
+    return deriveExitStatus(result);
   } catch (error) {
     if (!(error instanceof ControlError)) throw error;
     output.error(`restart: ${error.message}\n`);
@@ -43,19 +43,19 @@ function requestRestart(target: ControlTarget): Promise<RestartAnswer> {
   return requestControl(target, { path: "/restart", answer: restartAnswer });
 }
 
-function statusOf(result: string): number {
+function deriveExitStatus(result: string): number {
   return result === "asked" ? exitStatus.clean : exitStatus.error;
 }
 
 /** Explains how to follow the restart. A status is read by its URL, which a state directory does not give. */
-function watchWords({ typed: { url } = {} }: ControlTarget): string {
+function explainFollowing({ typed: { url } = {} }: ControlTarget): string {
   return url === undefined
     ? "gatehouse status shows how it goes; name its listener by --url where that is not the default one."
     : `gatehouse status${repeatOptions({ url })} shows how it goes.`;
 }
 
 /** Explains why the sidecar did not take it on, and what to do. */
-function refusalOf(
+function explainRefusal(
   result: Exclude<RestartAnswer["result"], "asked">,
   { hold }: ControlView,
   { typed = {} }: ControlTarget,

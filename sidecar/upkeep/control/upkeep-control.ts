@@ -59,7 +59,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     const identity = state.identity.get() ?? identifyNode(settings, place.layout().configPath, seen.document());
     return { name: settings.monitor.jobName ?? identity.host.name, words: formatIdentity(identity) };
   };
-  const held = () => {
+  const buildHoldView = () => {
     const hold = state.hold.get();
     return hold === undefined ? {} : { hold: { message: hold.message, sinceMs: hold.sinceMs } };
   };
@@ -70,15 +70,15 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
       sidecar: { pid: process.pid, host: hostname(), stateDirectory: state.directory },
       mode,
       authority: decideAuthority(mode, state),
-      ...held(),
+      ...buildHoldView(),
       ...(plan === undefined ? {} : { plan: plan as ControlView["plan"] }),
-      ...shownUpgrade(seen.upgrade.now().record),
-      ...shownSchedule(seen.upgrade, command),
+      ...buildUpgradeView(seen.upgrade.now().record),
+      ...buildScheduleView(seen.upgrade, command),
       problems: [...findNodeProblems({ ...dependencies, isRestarting: seen.isRestarting })],
     };
   };
   const resume = (): ResumeAnswer => {
-    const before = held();
+    const before = buildHoldView();
     const wasContested = rate.contested() || rate.repeated();
     rate.forget();
     const asksAgain = forgetRefusal(seen.config);
@@ -113,12 +113,12 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
   return { look, resume, restart, adopt, ...createUpgradeControl(seen, node, dependencies) };
 }
 
-function shownSchedule(upgrade: ObservedUpgrade, command: CommandWords): Pick<ControlView, "scheduled"> {
+function buildScheduleView(upgrade: ObservedUpgrade, command: CommandWords): Pick<ControlView, "scheduled"> {
   const { scheduled, ...seen } = upgrade.now();
   return scheduled === undefined ? {} : { scheduled: { words: describeScheduled({ ...seen, scheduled }, command) } };
 }
 
-function shownUpgrade(record: UpgradeRecord | undefined): Pick<ControlView, "upgrade"> {
+function buildUpgradeView(record: UpgradeRecord | undefined): Pick<ControlView, "upgrade"> {
   if (record === undefined) return {};
   const { from, to, beganMs, stage, end } = record;
   return { upgrade: { from, to, beganMs, stage, ...(end === undefined ? {} : { end }), words: formatUpgrade(record) } };
