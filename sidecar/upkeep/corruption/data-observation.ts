@@ -38,13 +38,13 @@ export function observeData(isOff: boolean, onChange?: () => void): ObservedData
 
 /** Reports whether the data are whole, and whether they could be restored automatically. Pure. */
 export function deriveDataConditions(seen: DataObservation, command: CommandWords): readonly ConditionReport[] {
-  const found = seen.found === undefined ? undefined : dataSound(seen.found, seen, command);
-  const sound = seen.failed === undefined ? found : notLooked(seen.failed, found);
-  return [...(sound === undefined ? [] : [sound]), ...restoreReady(seen.readiness)];
+  const found = seen.found === undefined ? undefined : deriveDataSound(seen.found, seen, command);
+  const sound = seen.failed === undefined ? found : deriveNotLooked(seen.failed, found);
+  return [...(sound === undefined ? [] : [sound]), ...deriveRestoreReady(seen.readiness)];
 }
 
 /** Reports a look that failed. The finding before it no longer counts, but a fault is still mentioned. */
-function notLooked(
+function deriveNotLooked(
   { why, againAtMs }: NonNullable<DataObservation["failed"]>,
   before: ConditionReport<"DataSound"> | undefined,
 ): ConditionReport<"DataSound"> {
@@ -59,7 +59,7 @@ function notLooked(
   return { type: "DataSound", status: "Unknown", reason: "NotLooked", message };
 }
 
-function dataSound(
+function deriveDataSound(
   { judgement, next }: DataFinding,
   { restored }: DataObservation,
   command: CommandWords,
@@ -90,7 +90,7 @@ function dataSound(
   return { type, status: "Unknown", reason: "NotSeenWell", message };
 }
 
-function restoreReady(readiness: RestoreReadiness): readonly ConditionReport<"RestoreReady">[] {
+function deriveRestoreReady(readiness: RestoreReadiness): readonly ConditionReport<"RestoreReady">[] {
   const type = "RestoreReady";
   switch (readiness.kind) {
     case "off":

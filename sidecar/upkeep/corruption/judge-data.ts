@@ -57,14 +57,14 @@ export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLi
   if (look.isAnswering && isOther) return { kind: "another-chain" };
   const other = findOtherBlock(evidence, look);
   if (other !== undefined) {
-    return conclude([other], [...blockDoubts(evidence, look), ...commonDoubts(evidence, look, limits)]);
+    return judgeSigns([other], [...listBlockDoubts(evidence, look), ...listCommonDoubts(evidence, look, limits)]);
   }
   const starts = findSameStarts(failedStarts);
   const sign = findFailedStarts(starts, evidence, look);
   if (sign !== undefined) {
-    const doubts = [...startDoubts(starts, look), ...commonDoubts(evidence, look, limits)];
+    const doubts = [...listStartDoubts(starts, look), ...listCommonDoubts(evidence, look, limits)];
     const few = failedStartsMin - starts.length;
-    if (few <= 0) return conclude([sign], doubts);
+    if (few <= 0) return judgeSigns([sign], doubts);
     const more = `${failedStartsMin} starts in a row that fail alike (there ${starts.length === 1 ? "is 1" : `are ${starts.length}`})`;
     return { kind: "doubt", signs: [sign], missing: [more, ...doubts], needsStart: doubts.length === 0 };
   }
@@ -72,7 +72,7 @@ export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLi
   return look.isWell && holds ? { kind: "sound" } : { kind: "unknown" };
 }
 
-function conclude(signs: readonly string[], missing: readonly string[]): DataJudgement {
+function judgeSigns(signs: readonly string[], missing: readonly string[]): DataJudgement {
   return missing.length === 0 ? { kind: "corrupt", signs } : { kind: "doubt", signs, missing, needsStart: false };
 }
 
@@ -108,11 +108,11 @@ function findOtherBlock({ mark }: DataEvidence, { height, block }: DataLook): st
   return state === "replaced" && block.kind === "found" ? `${had} has the hash ${block.hash}` : undefined;
 }
 
-function* blockDoubts({ mark }: DataEvidence, look: DataLook): Generator<string> {
-  yield* chainDoubts(look);
+function* listBlockDoubts({ mark }: DataEvidence, look: DataLook): Generator<string> {
+  yield* listChainDoubts(look);
   if (mark?.genesis === undefined || look.genesis.kind !== "found")
     yield "that it is the same chain (the node does not return its first block)";
-  if (look.block.kind === "gone") yield* syncDoubts(look);
+  if (look.block.kind === "gone") yield* listSyncDoubts(look);
   const answered = look.references.filter(({ kind }) => kind !== "unknown");
   if (look.references.length === 0) yield "another node's word for the old hash (lag.references is empty)";
   else if (answered.length === 0) yield "another node's word for the old hash (no reference returns that block)";
@@ -120,7 +120,7 @@ function* blockDoubts({ mark }: DataEvidence, look: DataLook): Generator<string>
     yield "another node's word for the old hash (a reference has another block there, too)";
 }
 
-function* startDoubts(starts: readonly FailedStart[], look: DataLook): Generator<string> {
+function* listStartDoubts(starts: readonly FailedStart[], look: DataLook): Generator<string> {
   const { healthyHash } = look;
   if (starts.some(({ configHash }) => healthyHash === undefined || configHash !== healthyHash))
     yield "that each of these starts was made with the node.conf that the node is known to have advanced with (RollBackReady)";
@@ -136,24 +136,24 @@ function* startDoubts(starts: readonly FailedStart[], look: DataLook): Generator
       yield `free ports (another program listens on ${look.place.takenPorts.join(", ")})`;
     return;
   }
-  yield* chainDoubts(look);
-  yield* syncDoubts(look);
+  yield* listChainDoubts(look);
+  yield* listSyncDoubts(look);
   if (look.peers === undefined || look.peers === 0)
     yield `peers to fetch blocks from (net_peerCount is ${look.peers ?? "not known"})`;
   if (look.referenceHeight !== undefined && look.referenceHeight <= (look.height ?? 0))
     yield "a chain that goes on (the references have no later block)";
 }
 
-function* chainDoubts({ isExpectedChain }: DataLook): Generator<string> {
+function* listChainDoubts({ isExpectedChain }: DataLook): Generator<string> {
   if (!isExpectedChain) yield "that it is the expected chain (ChainIdExpected)";
 }
 
-function* syncDoubts({ isSyncing }: DataLook): Generator<string> {
+function* listSyncDoubts({ isSyncing }: DataLook): Generator<string> {
   if (isSyncing !== false) yield `that the node is not at work (eth_syncing is ${isSyncing ?? "not known"})`;
 }
 
 /** Lists what is missing to rule out causes other than the data, whatever the sign. */
-function* commonDoubts({ mark }: DataEvidence, look: DataLook, { diskFreeRatio }: DataLimits): Generator<string> {
+function* listCommonDoubts({ mark }: DataEvidence, look: DataLook, { diskFreeRatio }: DataLimits): Generator<string> {
   const { place, programs, configHash, healthyHash, isStranded } = look;
   if (isStranded) yield "an end of the upgrade that is stranded (UpgradeProved)";
   if (healthyHash === undefined || configHash !== healthyHash)

@@ -105,21 +105,21 @@ async function look(watch: DataWatch, seen: WatchDataSeen, dependencies: WatchDa
   const evidence = state.dataEvidence.get() ?? { failedStarts: [] };
   const found = await lookAtData(evidence, dependencies);
   const judgement = judgeData(evidence, found.look, settings.health);
-  const revised = await revise(evidence, judgement, found, dependencies);
+  const revised = await updateEvidence(evidence, judgement, found, dependencies);
   // After a restart, an upgrade or a person's command during the look, it is out of date.
   if (signal.aborted || isAtWork(seen, dependencies)) return;
   if (JSON.stringify(state.dataEvidence.get() ?? evidence) !== JSON.stringify(evidence)) return;
   if (revised !== undefined) state.dataEvidence.set(revised);
   let next: string | undefined;
   try {
-    next = await act(judgement, watch, seen, dependencies);
+    next = await applyJudgement(judgement, watch, seen, dependencies);
   } finally {
     seen.data.note({ found: { judgement, next } });
   }
 }
 
 /** Updates the evidence after a look; undefined if it stays. */
-async function revise(
+async function updateEvidence(
   evidence: DataEvidence,
   judgement: DataJudgement,
   found: DataFound,
@@ -159,7 +159,7 @@ async function revise(
 }
 
 /** Does what follows from a judgement, and describes it; undefined if nothing does. */
-async function act(
+async function applyJudgement(
   judgement: DataJudgement,
   watch: DataWatch,
   seen: WatchDataSeen,
