@@ -43,12 +43,12 @@ export function createComposeDriver(options: ComposeDriverOptions): NodeDriver {
       const what = `(compose.command ${JSON.stringify(command)} in compose.directory ${where})`;
       throw new DriverError(`${result.message} ${what}`);
     },
-    runs: (signal) => runs(options, signal),
+    runs: (signal) => checkRunning(options, signal),
   };
 }
 
 /** Checks whether a container of the service is alive; `unknown` if compose does not say. */
-async function runs(
+async function checkRunning(
   { ps, service, directory, psTimeoutMs }: ComposeDriverOptions,
   signal: AbortSignal,
 ): Promise<boolean | "unknown"> {

@@ -38,8 +38,8 @@ export function createComposeNodeCli(options: ComposeNodeCliOptions, places: Com
       timeoutMs: leftRunningMs,
       signal,
     });
-    const result = await withinTime(run, timeoutMs);
-    if (result !== undefined) return said(result, name, options, places);
+    const result = await waitForResult(run, timeoutMs);
+    if (result !== undefined) return explainResult(result, name, options, places);
     isLeftRunning = true;
     void run.finally(() => {
       isLeftRunning = false;
@@ -52,7 +52,7 @@ export function createComposeNodeCli(options: ComposeNodeCliOptions, places: Com
 /** Time for which a program that hangs keeps another from being begun. */
 const leftRunningMs = 86_400_000;
 
-async function withinTime(run: Promise<ProcessResult>, timeoutMs: number): Promise<ProcessResult | undefined> {
+async function waitForResult(run: Promise<ProcessResult>, timeoutMs: number): Promise<ProcessResult | undefined> {
   const over = new AbortController();
   try {
     return await Promise.race([run, pause(timeoutMs, over.signal).then(() => undefined)]);
@@ -62,7 +62,7 @@ async function withinTime(run: Promise<ProcessResult>, timeoutMs: number): Promi
 }
 
 /** Explains a failure: one in the container by the tool's name, one of compose itself by its settings. */
-function said(
+function explainResult(
   result: ProcessResult,
   name: string,
   { exec, service }: ComposeNodeCliOptions,

@@ -38,11 +38,11 @@ export function createDockerNodeCli(
     const name = `./${options.command} in container ${options.container}`;
     try {
       if (leftRunning !== undefined) {
-        const still = await stillRunning(leftRunning, name, engine, signal);
+        const still = await checkLeftRunning(leftRunning, name, engine, signal);
         if (still !== undefined) return still;
       }
       const run = { name, command: [`./${options.command}`, ...args], directory: binDirectory(), signal };
-      const ran = await exec(run, options, engine);
+      const ran = await runExec(run, options, engine);
       leftRunning = ran.leftRunning;
       return ran.result;
     } catch (error) {
@@ -52,7 +52,7 @@ export function createDockerNodeCli(
   };
 }
 
-async function stillRunning(
+async function checkLeftRunning(
   id: string,
   name: string,
   engine: DockerEngine,
@@ -68,7 +68,7 @@ async function stillRunning(
   return { ok: false, reason: "TimedOut", message };
 }
 
-async function exec(
+async function runExec(
   { name, command, directory, signal }: Run,
   { container, timeoutMs, outputLimitBytes }: DockerNodeCliOptions,
   engine: DockerEngine,
@@ -81,7 +81,7 @@ async function exec(
     const message = `${name} did not finish within ${timeoutMs} ms and was no longer waited for; run it by hand to see why.`;
     return { result: { ok: false, reason: "TimedOut", message }, leftRunning: id };
   }
-  const { output, errors } = standardOutput(expectStatus(started, 200).body);
+  const { output, errors } = splitOutput(expectStatus(started, 200).body);
   if (started.isTruncated || output.length > outputLimitBytes) {
     const message = `${name} printed more than ${outputLimitBytes} bytes and was no longer read; is it the right program?`;
     return { result: { ok: false, reason: "TooMuchOutput", message }, leftRunning: id };
@@ -129,7 +129,7 @@ const standardError = 2;
  * length as four bytes, big endian, and the content (Docker Engine API, "Attach to a container", stream format). A frame that is
  * cut off counts as far as it came.
  */
-function standardOutput(bytes: Uint8Array): ContainerOutput {
+function splitOutput(bytes: Uint8Array): ContainerOutput {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks: Record<"output" | "errors", Uint8Array[]> = { output: [], errors: [] };
   let offset = 0;

@@ -21,11 +21,11 @@ export async function findListeners(port: number, directory: string): Promise<re
   const sockets = await findListeningSockets(port);
   const pids: number[] = [];
   if (sockets.size === 0) return pids;
-  for (const pid of await findProcessesIn(directory)) if (await holdsOneOf(sockets, pid)) pids.push(pid);
+  for (const pid of await findProcessesIn(directory)) if (await hasOpenSocket(sockets, pid)) pids.push(pid);
   return pids;
 }
 
-async function holdsOneOf(sockets: ReadonlySet<string>, pid: number): Promise<boolean> {
+async function hasOpenSocket(sockets: ReadonlySet<string>, pid: number): Promise<boolean> {
   const directory = `/proc/${pid}/fd`;
   const names = await readdir(directory).catch(() => []);
   const links = await Promise.all(names.map((name) => readlink(`${directory}/${name}`).catch(() => "")));
@@ -45,11 +45,11 @@ const ownTables: readonly string[] = ["/proc/net/tcp", "/proc/net/tcp6"];
  */
 export async function findListeningSockets(port: number, tables = ownTables): Promise<ReadonlySet<string>> {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const found = await Promise.all(tables.map((path) => listeningIn(path, suffix).catch(() => [])));
+  const found = await Promise.all(tables.map((path) => readListeningSockets(path, suffix).catch(() => [])));
   return new Set(found.flat());
 }
 
-async function listeningIn(path: string, suffix: string): Promise<readonly string[]> {
+async function readListeningSockets(path: string, suffix: string): Promise<readonly string[]> {
   const found: string[] = [];
   let isHeading = true;
   await using file = await open(path);

@@ -54,7 +54,7 @@ const responseLimitBytes = 4_194_304;
 export function createKubernetesApi(options: KubernetesApiOptions): KubernetesApi {
   const { apiUrl, serviceAccountDirectory: directory, timeoutMs } = options;
   let agent: Readonly<{ ca: string | undefined; agent: Agent }> | undefined;
-  const credentials = async (): Promise<KubernetesCredentials> => {
+  const readCredentials = async (): Promise<KubernetesCredentials> => {
     try {
       const token = (await readFile(join(directory, "token"), "utf8")).trim();
       const ca = apiUrl.startsWith("https:") ? await readFile(join(directory, "ca.crt"), "utf8") : undefined;
@@ -67,7 +67,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
     }
   };
   // Loaded when it is first needed: it takes 6 MiB, which a sidecar outside a cluster has no use for.
-  const agentFor = async (ca: string | undefined) => {
+  const getAgent = async (ca: string | undefined) => {
     const { Agent } = await import("undici");
     if (agent === undefined || agent.ca !== ca) {
       agent = { ca, agent: new Agent({ connect: { lookup: lookupName, ...(ca === undefined ? {} : { ca }) } }) };
@@ -75,13 +75,13 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
     return agent.agent;
   };
   return {
-    credentials,
+    credentials: readCredentials,
     request: async (method, path, signal, { group = "/api/v1", body } = {}) => {
-      const { token, ca, namespace } = await credentials();
+      const { token, ca, namespace } = await readCredentials();
       const url = `${apiUrl.replace(/\/$/, "")}${group}/namespaces/${encodeURIComponent(namespace)}${path}`;
       try {
         const response = await (
-          await agentFor(ca)
+          await getAgent(ca)
         ).request({
           origin: new URL(url).origin,
           path: `${new URL(url).pathname}${new URL(url).search}`,

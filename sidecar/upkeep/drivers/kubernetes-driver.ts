@@ -51,7 +51,7 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
       const isAnother = (now: Pod | undefined) =>
         now !== undefined &&
         now.metadata.uid !== before?.metadata.uid &&
-        typeof startOf(now, options.container) === "number";
+        typeof readContainerStart(now, options.container) === "number";
       const found = await waitUntil(() => look(signal), isAnother, { everyMs: lookIntervalMs, signal: deadline });
       if (isAnother(found) || stopping.aborted) return {};
       throw new DriverError(`pod ${options.pod} did not run again within ${options.timeoutMs} ms; look at its events.`);
@@ -59,12 +59,12 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
     instanceId: async (signal) => (await look(signal))?.metadata.uid,
     startedAt: async (signal) => {
       const pod = await look(signal);
-      return pod === undefined ? "not-running" : startOf(pod, options.container);
+      return pod === undefined ? "not-running" : readContainerStart(pod, options.container);
     },
   };
 }
 
-function startOf(pod: Pod, container: string): NodeStart {
+function readContainerStart(pod: Pod, container: string): NodeStart {
   const running = pod.status?.containerStatuses?.find(({ name }) => name === container)?.state?.running;
   return running === undefined ? "not-running" : Date.parse(running.startedAt);
 }

@@ -39,7 +39,7 @@ export function createKubernetesNodeCli(
     const name = `${options.command} in pod ${options.pod}`;
     try {
       const { token, ca, namespace } = await api.credentials();
-      const url = execUrl(options, namespace, [`${binDirectory()}/${options.command}`, ...args]);
+      const url = buildExecUrl(options, namespace, [`${binDirectory()}/${options.command}`, ...args]);
       const headers = { authorization: `Bearer ${token}` };
       const socket = new WebSocket(url, ["v4.channel.k8s.io"], {
         headers,
@@ -54,7 +54,7 @@ export function createKubernetesNodeCli(
   };
 }
 
-function execUrl(options: KubernetesNodeCliOptions, namespace: string, command: readonly string[]): URL {
+function buildExecUrl(options: KubernetesNodeCliOptions, namespace: string, command: readonly string[]): URL {
   const pod = `${encodeURIComponent(namespace)}/pods/${encodeURIComponent(options.pod)}`;
   const url = new URL(`${options.apiUrl.replace(/\/$/, "")}/api/v1/namespaces/${pod}/exec`);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
@@ -79,29 +79,29 @@ async function collect(
     return await new Promise<ProcessResult>((resolve) => {
       const fail = (reason: "TimedOut" | "TooMuchOutput" | "Failed", words: string) =>
         resolve({ ok: false, reason, message: `${name} ${words}` });
-      const tooMuch = () =>
+      const failTooMuch = () =>
         fail("TooMuchOutput", `printed more than ${outputLimitBytes} bytes and was no longer read.`);
       deadline.addEventListener("abort", () => fail("TimedOut", `did not finish within ${timeoutMs} ms.`), {
         once: true,
       });
       socket.on("unexpected-response", (_request, response) => {
-        refusal(response).then(
+        explainRefusal(response).then(
           (words) => fail("Failed", `can't be run: ${words}`),
           (error: unknown) => fail("Failed", `can't be run (${String(error)}).`),
         );
       });
       socket.on("error", (error: NodeJS.ErrnoException) =>
         error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH"
-          ? tooMuch()
+          ? failTooMuch()
           : fail("Failed", `can't be run (${error.message}); is kubernetes.apiUrl the API server?`),
       );
       socket.on("message", (data: Buffer) => {
         const channel = Object.entries(channels).find(([, number]) => number === data[0])?.[0] as keyof typeof channels;
         if (channel === undefined) return;
         text[channel] += data.subarray(1).toString("utf8");
-        if (text[channel].length > outputLimitBytes) tooMuch();
+        if (text[channel].length > outputLimitBytes) failTooMuch();
       });
-      socket.once("close", () => resolve(resultOf(name, text)));
+      socket.once("close", () => resolve(buildResult(name, text)));
     });
   } finally {
     socket.terminate();
@@ -109,13 +109,13 @@ async function collect(
 }
 
 /** Explains in the API server's words why it opened no stream: a right is missing, or a container does not run yet. */
-async function refusal(response: IncomingMessage): Promise<string> {
+async function explainRefusal(response: IncomingMessage): Promise<string> {
   const answer = await readKubernetesResponse(response.statusCode ?? 0, response);
   return `${readKubernetesMessage(answer)}${answer.status === 403 ? "; grant create on pods/exec." : ""}`;
 }
 
-function resultOf(name: string, text: Readonly<{ output: string; errors: string; status: string }>): ProcessResult {
-  const status = statusOf(text.status);
+function buildResult(name: string, text: Readonly<{ output: string; errors: string; status: string }>): ProcessResult {
+  const status = parseStatus(text.status);
   if (status?.status === "Success") return reportSuccess(text.output, text.errors);
   const said = takeFirstLine(text.errors) || takeFirstLine(text.output);
   const exit = status?.details?.causes?.find(({ reason }) => reason === "ExitCode")?.message;
@@ -133,7 +133,7 @@ const notStarted = 126;
 
 const saidLimit = 300;
 
-function statusOf(text: string): z.output<typeof execStatus> | undefined {
+function parseStatus(text: string): z.output<typeof execStatus> | undefined {
   try {
     return execStatus.safeParse(JSON.parse(text)).data;
   } catch {

@@ -23,13 +23,13 @@ export type NodeCliForm = Readonly<{ takesConfig: boolean; configArgument: strin
 
 /** Creates the tool's commands from a runner. */
 export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner): NodeCli {
-  const prune = (option: string, signal: AbortSignal) => {
+  const runPrune = (option: string, signal: AbortSignal) => {
     const { takesConfig, configArgument } = form();
     return run(takesConfig ? ["prune", "--c", configArgument, option] : ["prune", option], signal);
   };
   return {
     pruneInfo: async (signal) => {
-      const result = await prune("--get", signal);
+      const result = await runPrune("--get", signal);
       if (!result.ok) return result;
       const parsed = parsePruneInfo(result.output);
       if (parsed.ok) return { ok: true, value: parsed.info };
@@ -37,7 +37,7 @@ export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner): Node
       const why = complaint === undefined ? "" : ` It said: ${complaint}`;
       return { ok: false, reason: "Garbage", message: `node_cli prune --get ${parsed.message}${why}` };
     },
-    enableAutoPrune: async (signal) => complaintOf(await prune("--enable_auto_prune", signal)),
+    enableAutoPrune: async (signal) => readComplaint(await runPrune("--enable_auto_prune", signal)),
     version: async (signal) => {
       const result = await run(["--version"], signal);
       return result.ok ? { ok: true, value: result.output } : result;
@@ -45,7 +45,7 @@ export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner): Node
   };
 }
 
-function complaintOf(result: ProcessResult): NodeCliResult<string> {
+function readComplaint(result: ProcessResult): NodeCliResult<string> {
   return result.ok ? { ok: true, value: result.complaint ?? "" } : result;
 }
 

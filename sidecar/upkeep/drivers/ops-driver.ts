@@ -23,7 +23,7 @@ export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => s
   const runOrThrow = async (command: readonly string[], signal: AbortSignal) => {
     const result = await run(command, signal);
     if (!result.ok) throw new DriverError(result.message);
-    return reportOf([result]);
+    return buildReport([result]);
   };
   return {
     name: "ops",
@@ -34,7 +34,7 @@ export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => s
     restart: async (signal) => {
       const stopped = await run(options.stop, signal);
       const started = await run(options.start, signal);
-      if (started.ok) return reportOf([stopped, started]);
+      if (started.ok) return buildReport([stopped, started]);
       const { exitStatus: startStatus } = started;
       if (stopped.ok) throw new StartFailed(started.message, { startStatus });
       const before = stopped.message === started.message ? "" : ` (before that: ${stopped.message})`;
@@ -61,7 +61,7 @@ async function findMissingPrograms(
   return problems.flat().join("; ") || undefined;
 }
 
-function reportOf(results: readonly ProcessResult[]): RestartReport {
+function buildReport(results: readonly ProcessResult[]): RestartReport {
   const said = results.flatMap((result) => (result.ok && result.complaint !== undefined ? [result.complaint] : []));
   return said.length === 0 ? {} : { complaint: said.join("; ") };
 }

@@ -17,59 +17,59 @@ export type NodeReach = Readonly<{
  * program has been read, and on a file system that hangs it would hold up the whole process for ever.
  */
 export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
-  const guarded =
+  const guard =
     <Answer>(query: (signal: AbortSignal) => Promise<Answer>) =>
     async (signal: AbortSignal) => {
-      const message = await whyOutOfReach(reach);
+      const message = await explainOutOfReach(reach);
       return message === undefined ? query(signal) : { ok: false as const, reason: "TimedOut" as const, message };
     };
   return {
-    pruneInfo: guarded(nodeCli.pruneInfo),
-    enableAutoPrune: guarded(nodeCli.enableAutoPrune),
-    version: guarded(nodeCli.version),
+    pruneInfo: guard(nodeCli.pruneInfo),
+    enableAutoPrune: guard(nodeCli.enableAutoPrune),
+    version: guard(nodeCli.version),
   };
 }
 
 /** Does the same for the commands of a driver. */
 export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
-  const reached = async <T>(act: () => Promise<T>) => {
-    const message = await whyOutOfReach(reach);
+  const runReached = async <T>(act: () => Promise<T>) => {
+    const message = await explainOutOfReach(reach);
     if (message !== undefined) throw new DriverError(message);
     return act();
   };
   const { stop, start, problem } = driver;
   return {
     ...driver,
-    restart: (signal, stopping) => reached(() => driver.restart(signal, stopping)),
-    ...(stop === undefined ? {} : { stop: (signal) => reached(() => stop(signal)) }),
-    ...(start === undefined ? {} : { start: (signal) => reached(() => start(signal)) }),
+    restart: (signal, stopping) => runReached(() => driver.restart(signal, stopping)),
+    ...(stop === undefined ? {} : { stop: (signal) => runReached(() => stop(signal)) }),
+    ...(start === undefined ? {} : { start: (signal) => runReached(() => start(signal)) }),
     // ConfigValid reports that a file system hangs.
     ...(problem === undefined
       ? {}
       : {
           problem: async () => {
-            if ((await whyHanging(reach.directory(), reach.fileDeadline())) !== undefined) return undefined;
-            return (await whyProgramsHang(reach)) ?? problem();
+            if ((await explainHanging(reach.directory(), reach.fileDeadline())) !== undefined) return undefined;
+            return (await explainHangingProgram(reach)) ?? problem();
           },
         }),
   };
 }
 
-async function whyOutOfReach(reach: NodeReach): Promise<string | undefined> {
-  const why = (await whyHanging(reach.directory(), reach.fileDeadline())) ?? (await whyProgramsHang(reach));
+async function explainOutOfReach(reach: NodeReach): Promise<string | undefined> {
+  const why = (await explainHanging(reach.directory(), reach.fileDeadline())) ?? (await explainHangingProgram(reach));
   return why && `${why}.`;
 }
 
-async function whyProgramsHang({ programs, programDeadline }: NodeReach): Promise<string | undefined> {
+async function explainHangingProgram({ programs, programDeadline }: NodeReach): Promise<string | undefined> {
   for (const path of programs) {
-    const why = await whyHanging(path, programDeadline());
+    const why = await explainHanging(path, programDeadline());
     if (why !== undefined) return why;
   }
   return undefined;
 }
 
 /** Explains that the file system of a path hangs, without a full stop; undefined if it does not. The run itself reports a path that is missing. */
-async function whyHanging(path: string, deadline: FileDeadline): Promise<string | undefined> {
+async function explainHanging(path: string, deadline: FileDeadline): Promise<string | undefined> {
   try {
     await deadline.call(`looking at ${path}`, () => stat(path).catch(() => undefined));
     return undefined;

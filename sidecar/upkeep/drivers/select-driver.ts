@@ -32,19 +32,19 @@ export function selectDriver(
     case "compose":
       return createComposeDriver({
         ...settings.compose,
-        directory: composeDirectory(settings, layout),
+        directory: deriveComposeDirectory(settings, layout),
         timeoutMs,
         psTimeoutMs: settings.nodeCli.timeoutMs,
       });
     case "docker": {
-      const container = needed("docker.container", settings.docker.container);
+      const container = requireSetting("docker.container", settings.docker.container);
       const engine = resources.use(createDockerEngine({ ...settings.docker, timeoutMs }));
       return createDockerDriver({ ...settings.docker, container }, engine);
     }
     case "kubernetes": {
       const { strategy } = settings.kubernetes;
       if (strategy === "signal") return createSignalDriver({ ...settings.kubernetes, timeoutMs });
-      const pod = needed("kubernetes.pod", settings.kubernetes.pod);
+      const pod = requireSetting("kubernetes.pod", settings.kubernetes.pod);
       const api = resources.use(createKubernetesApi({ ...settings.kubernetes, timeoutMs }));
       return createKubernetesDriver({ ...settings.kubernetes, pod, timeoutMs }, api);
     }
@@ -69,26 +69,26 @@ export function selectNodeCli(
   if (runner === "none") return undefined;
   const form = () => ({
     takesConfig: layout().nodeCliTakesConfig,
-    configArgument: nodeCli.configArgument ?? configPathFor(runner, settings, layout()),
+    configArgument: nodeCli.configArgument ?? deriveConfigPath(runner, settings, layout()),
   });
-  return createNodeCli(form, nodeCliRunner(runner, settings, layout, resources));
+  return createNodeCli(form, createRunner(runner, settings, layout, resources));
 }
 
 type Runner = "local" | "compose" | "docker" | "kubernetes";
 
 /** Derives the path at which `node_cli` finds node.conf. A pod's exec begins in the image's own directory and knows no other. */
-function configPathFor(runner: Runner, settings: SidecarSettings, layout: NodeLayout): string {
+function deriveConfigPath(runner: Runner, settings: SidecarSettings, layout: NodeLayout): string {
   if (runner === "local") return layout.configPath;
   return runner === "docker" || runner === "compose"
     ? "./node.conf"
-    : `${containerBinDirectory(settings, layout)}/node.conf`;
+    : `${deriveContainerBinDirectory(settings, layout)}/node.conf`;
 }
 
-function containerBinDirectory({ nodeCli, node }: SidecarSettings, { kind }: NodeLayout): string {
+function deriveContainerBinDirectory({ nodeCli, node }: SidecarSettings, { kind }: NodeLayout): string {
   return nodeCli.containerBinDirectory ?? `/data/${deriveBinDirectory(kind, node.nodeDirectory)}`;
 }
 
-function nodeCliRunner(
+function createRunner(
   runner: Runner,
   settings: SidecarSettings,
   layout: () => NodeLayout,
@@ -96,25 +96,25 @@ function nodeCliRunner(
 ): NodeCliRunner {
   const { nodeCli } = settings;
   if (runner === "local") return createLocalNodeCli(nodeCli, () => layout().binDirectory);
-  const binDirectory = () => containerBinDirectory(settings, layout());
+  const binDirectory = () => deriveContainerBinDirectory(settings, layout());
   const { timeoutMs } = nodeCli;
   if (runner === "compose") {
     const { exec, service } = settings.compose;
     if (service === undefined) throw new StartupError(noService);
-    const directory = composeDirectory(settings, layout);
+    const directory = deriveComposeDirectory(settings, layout);
     return createComposeNodeCli({ ...nodeCli, exec, service }, { directory, binDirectory });
   }
   if (runner === "docker") {
-    const container = needed("docker.container", settings.docker.container);
+    const container = requireSetting("docker.container", settings.docker.container);
     const engine = resources.use(createDockerEngine({ ...settings.docker, timeoutMs }));
     return createDockerNodeCli({ ...nodeCli, container }, binDirectory, engine);
   }
-  const pod = needed("kubernetes.pod", settings.kubernetes.pod);
+  const pod = requireSetting("kubernetes.pod", settings.kubernetes.pod);
   const api = resources.use(createKubernetesApi({ ...settings.kubernetes, timeoutMs }));
   return createKubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, binDirectory, api);
 }
 
-function composeDirectory({ compose, node }: SidecarSettings, layout: () => NodeLayout): () => string {
+function deriveComposeDirectory({ compose, node }: SidecarSettings, layout: () => NodeLayout): () => string {
   return () => compose.directory ?? node.workspace ?? layout().binDirectory;
 }
 
@@ -122,7 +122,7 @@ const noService =
   "compose.service is missing: node_cli runs inside the node's container. Set GATEHOUSE_SIDECAR_COMPOSE_SERVICE to the node's " +
   "service in the compose file, or nodeCli.runner to local where node_cli runs on this machine.";
 
-function needed(name: string, value: string | undefined): string {
+function requireSetting(name: string, value: string | undefined): string {
   if (value !== undefined) return value;
   throw new StartupError(`${name} is missing; the chosen driver or node_cli runner reaches the node by it.`);
 }

@@ -25,25 +25,25 @@ export function createSignalDriver({ processName, timeoutMs }: SignalDriverOptio
   return {
     name: "kubernetes",
     restart: async (signal) => {
-      const before = await processesNamed(processName);
+      const before = await findProcessesNamed(processName);
       if (before.length === 0) {
         throw new DriverError(
           `no process named ${processName} is seen in another container; set shareProcessNamespace on the pod, or kubernetes.processName.`,
         );
       }
-      for (const pid of before) terminate(pid, processName);
+      for (const pid of before) sendSigterm(pid, processName);
       const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
       const isReplaced = (now: readonly number[]) => now.length > 0 && !now.some((pid) => before.includes(pid));
-      const look = () => processesNamed(processName);
+      const look = () => findProcessesNamed(processName);
       if (isReplaced(await waitUntil(look, isReplaced, { everyMs: lookIntervalMs, signal: deadline }))) return {};
       throw new DriverError(
         `${processName} did not run again within ${timeoutMs} ms after SIGTERM; look at its container.`,
       );
     },
     startedAt: async () => {
-      const others = await processesElsewhere();
+      const others = await findProcessesElsewhere();
       const named = others.filter((process) => isNamed(process, processName));
-      if (named.length > 0) return Math.min(...(await Promise.all(named.map(startOrNow))));
+      if (named.length > 0) return Math.min(...(await Promise.all(named.map(readStartOrNow))));
       // Of a shared namespace whose containers have all ended, or not begun, only the process that holds it is left.
       return others.length === 1 && others[0]?.pid === namespaceHolder ? "not-running" : "unknown";
     },
@@ -51,11 +51,11 @@ export function createSignalDriver({ processName, timeoutMs }: SignalDriverOptio
 }
 
 /** Reads when a process started; now if it ended meanwhile. */
-async function startOrNow({ pid }: SeenProcess): Promise<number> {
+async function readStartOrNow({ pid }: SeenProcess): Promise<number> {
   return (await readProcessStart(pid, systemClock))?.wallMs ?? systemClock.wallMs();
 }
 
-function terminate(pid: number, name: string): void {
+function sendSigterm(pid: number, name: string): void {
   try {
     process.kill(pid, "SIGTERM");
   } catch (cause) {
@@ -73,8 +73,8 @@ type SeenProcess = Readonly<{ pid: number; comm: string; commandLine: string }>;
 /** The first process of a shared process namespace, which does nothing but hold it for the pod's containers. */
 const namespaceHolder = 1;
 
-async function processesNamed(name: string): Promise<readonly number[]> {
-  return (await processesElsewhere()).filter((process) => isNamed(process, name)).map(({ pid }) => pid);
+async function findProcessesNamed(name: string): Promise<readonly number[]> {
+  return (await findProcessesElsewhere()).filter((process) => isNamed(process, name)).map(({ pid }) => pid);
 }
 
 function isNamed({ comm, commandLine }: SeenProcess, name: string): boolean {
@@ -83,15 +83,15 @@ function isNamed({ comm, commandLine }: SeenProcess, name: string): boolean {
 }
 
 /** Finds the processes of other containers: a process in the sidecar's own container is never the node. */
-async function processesElsewhere(): Promise<readonly SeenProcess[]> {
+async function findProcessesElsewhere(): Promise<readonly SeenProcess[]> {
   const own = await readFile("/proc/self/cgroup", "utf8");
   const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry)).map(Number);
   const found = await Promise.all(
     pids.map(async (pid) => {
       const [comm, commandLine, cgroup] = await Promise.all([
-        about(pid, "comm"),
-        about(pid, "cmdline"),
-        about(pid, "cgroup"),
+        readProcessFile(pid, "comm"),
+        readProcessFile(pid, "cmdline"),
+        readProcessFile(pid, "cgroup"),
       ]);
       // A process that has ended, and only was not waited for yet, has no command line.
       return commandLine === "" || cgroup === own ? [] : [{ pid, comm, commandLine }];
@@ -101,6 +101,6 @@ async function processesElsewhere(): Promise<readonly SeenProcess[]> {
 }
 
 /** Reads a file about a process; empty if that ended meanwhile. */
-function about(pid: number, file: "comm" | "cmdline" | "cgroup"): Promise<string> {
+function readProcessFile(pid: number, file: "comm" | "cmdline" | "cgroup"): Promise<string> {
   return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }
