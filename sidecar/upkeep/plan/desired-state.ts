@@ -13,7 +13,7 @@ export function createDesiredState(settings: SidecarSettings, dataPath: string):
     monitor: {
       ...monitor,
       fallback: {
-        jobName: defaultJobName(hostname(), dataPath),
+        jobName: buildDefaultJobName(hostname(), dataPath),
         pushAddress: gateway?.hostname.replace(/^\[|\]$/g, ""),
         pushPort: gateway === undefined ? stackServices.pushgateway.ports.http : readUrlPort(gateway),
         pushIntervalSeconds: 10,
@@ -31,7 +31,7 @@ export function hashDesiredState({ monitor, ...desired }: Desired): string {
 }
 
 /** Builds a job name that no two nodes share and no restart changes, from the host and a hash of the data path. */
-function defaultJobName(host: string, dataPath: string): string {
+function buildDefaultJobName(host: string, dataPath: string): string {
   const place = hash("sha256", dataPath).slice(0, 8);
   return `node-${host.replace(/[^A-Za-z0-9-]/g, "-").slice(0, 60)}-${place}`;
 }

@@ -27,7 +27,7 @@ type Means = Readonly<{
 export function createPlanView(planned: Plan, pruneInfo: PruneInfo | undefined, { prunes, restarts }: Means): PlanView {
   const later = `auto-pruning is switched on once node_cli says that it is off, which is not known now; ${forGood}`;
   const steps = [
-    ...planned.actions.flatMap((action) => stepsOf(action, restarts)),
+    ...planned.actions.flatMap((action) => listActionSteps(action, restarts)),
     ...(pruneInfo === undefined && prunes ? [later] : []),
   ];
   const problems = planned.problems.map(({ message }) => message);
@@ -35,7 +35,7 @@ export function createPlanView(planned: Plan, pruneInfo: PruneInfo | undefined, 
   return { steps, problems, digest };
 }
 
-function stepsOf(action: PlanAction, restarts: boolean): readonly string[] {
+function listActionSteps(action: PlanAction, restarts: boolean): readonly string[] {
   switch (action.kind) {
     case "write-config": {
       const warning = action.warning === undefined ? [] : [`node.conf: ${action.warning}`];

@@ -37,11 +37,11 @@ export type Plan = Readonly<{ actions: readonly PlanAction[]; problems: readonly
 /** Plans. Pure and total: the same arguments give the same plan, and a plan that has been carried out leaves nothing to do. */
 export function plan(observed: Observed, desired: Desired, releases: NodeReleases = nodeReleases): Plan {
   const problems: PlanProblem[] = [];
-  const write = planConfig(observed, desired, { problems, releases });
-  const prune = planPrune(observed, desired, problems);
+  const write = decideWrite(observed, desired, { problems, releases });
+  const prune = decidePrune(observed, desired, problems);
   // A file whose names can't be judged is no file to start the node with.
   const isJudged = problems.every(({ reason }) => reason !== "VersionUnknown");
-  const restart = isJudged ? planRestart(observed, write, releases) : undefined;
+  const restart = isJudged ? decideRestart(observed, write, releases) : undefined;
   return { actions: [write, prune, restart].filter((action) => action !== undefined), problems };
 }
 
@@ -52,7 +52,7 @@ export function findWrite({ actions }: Plan): WriteConfig | undefined {
   return actions.find((action) => action.kind === "write-config");
 }
 
-function planConfig(
+function decideWrite(
   observed: Observed,
   desired: Desired,
   { problems, releases }: Readonly<{ problems: PlanProblem[]; releases: NodeReleases }>,
@@ -97,7 +97,7 @@ function isNamedFor(naming: Naming, monitor: unknown): boolean {
   return Object.values(naming.own).some(has) && !monitorFields.some((field) => listOtherNames(naming, field).some(has));
 }
 
-function planPrune(observed: Observed, desired: Desired, problems: PlanProblem[]): PlanAction | undefined {
+function decidePrune(observed: Observed, desired: Desired, problems: PlanProblem[]): PlanAction | undefined {
   if (observed.pruneInfo === undefined) return undefined;
   if (desired.prune.enabled && !observed.pruneInfo.autoPrune) {
     return {
@@ -113,21 +113,21 @@ function planPrune(observed: Observed, desired: Desired, problems: PlanProblem[]
   return undefined;
 }
 
-function planRestart(
+function decideRestart(
   observed: Observed,
   write: WriteConfig | undefined,
   releases: NodeReleases,
 ): PlanAction | undefined {
   const { document, nodeHas, version } = observed;
   if (document === undefined || nodeHas === undefined) return undefined;
-  const next = write === undefined ? document : documentOf(write.text);
+  const next = write === undefined ? document : parseDocument(write.text);
   if (next === undefined || hasSameMeaning(nodeHas, next, version, releases)) return undefined;
   const why =
     nodeHas === "unknown" ? "the node may have read another node.conf" : "node.conf is not what the node has read";
   return { kind: "restart", reason: `${why}, and the node reads it at start only` };
 }
 
-function documentOf(text: string): ConfigDocument | undefined {
+function parseDocument(text: string): ConfigDocument | undefined {
   const parsed = parseConfig(Buffer.from(text));
   return parsed.ok ? parsed.document : undefined;
 }

@@ -54,14 +54,14 @@ export function applyPrune(
   noteProgress(info, seen, options, dependencies);
   const action = planned.actions.find((each) => each.kind === "enable-auto-prune");
   if (action === undefined || nodeCli === undefined) {
-    return seen.note({ autoPrune: asObserved(info.autoPrune, planned) });
+    return seen.note({ autoPrune: deriveAutoPrune(info.autoPrune, planned) });
   }
   if (idle !== undefined) return seen.note({ autoPrune: { kind: "off", idle } });
   const { running, prunedOn } = seen.now();
   if (running !== undefined || isRestarting || prunedOn === info) return;
   seen.note({
     prunedOn: info,
-    running: switchOn(nodeCli, action.reason, { seen, signal }, dependencies)
+    running: runEnableAutoPrune(nodeCli, action.reason, { seen, signal }, dependencies)
       .catch((error: unknown) => {
         log.error({ event: "prune-switch-failed", err: error }, "switching auto-pruning on failed");
         const message = `Auto-pruning could not be switched on: ${(error as Error).message}. The sidecar's log says where (prune-switch-failed). It is tried again at the next regular look at node_cli.`;
@@ -74,7 +74,7 @@ export function applyPrune(
   });
 }
 
-async function switchOn(
+async function runEnableAutoPrune(
   nodeCli: NodeCli,
   why: string,
   { seen, signal }: Readonly<{ seen: ObservedPruning; signal: AbortSignal }>,
@@ -120,7 +120,7 @@ function noteProgress(
   seen.note({ progress, looked: { info, nowMs, height, stalledAfterMs } });
 }
 
-function asObserved(on: boolean, planned: Plan): AutoPrune {
+function deriveAutoPrune(on: boolean, planned: Plan): AutoPrune {
   const stays = planned.problems.find(({ reason }) => reason === "PruneStaysOn");
   if (stays !== undefined) return { kind: "staysOn", message: stays.message };
   return { kind: on ? "on" : "offAsDesired" };

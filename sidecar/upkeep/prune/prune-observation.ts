@@ -52,7 +52,7 @@ export function observePruning(onChange?: () => void): ObservedPruning {
 /** Says whether auto-pruning is as desired, and whether pruning advances. Pure. */
 export function derivePruneConditions({ autoPrune, progress, looked }: PruneObservation): readonly ConditionReport[] {
   return [
-    ...(autoPrune === undefined ? [] : [autoPruneOn(autoPrune)]),
+    ...(autoPrune === undefined ? [] : [deriveAutoPruneOn(autoPrune)]),
     ...(progress === undefined || looked === undefined
       ? []
       : [autoPrune?.kind === "unknown" ? noPruneInfo : buildPruneCondition(looked.info, progress, looked)]),
@@ -67,7 +67,7 @@ const noPruneInfo: ConditionReport<"PruneAdvancing"> = {
   message: "How far pruning is is not known: node_cli prune --get printed nothing at the last look (NodeCliWorking).",
 };
 
-function autoPruneOn(found: AutoPrune): ConditionReport<"AutoPruneOn"> {
+function deriveAutoPruneOn(found: AutoPrune): ConditionReport<"AutoPruneOn"> {
   const type = "AutoPruneOn";
   switch (found.kind) {
     case "unknown": {
