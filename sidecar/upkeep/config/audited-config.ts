@@ -16,7 +16,7 @@ export function noteWriting(
   { auditedConfig }: Pick<UpkeepState, "auditedConfig">,
 ): void {
   const audited = { path, sha256: expectedHash, writing: hashContent(content) };
-  // What can't be written is tried again at each pass.
+  // A write that fails is tried again at each pass.
   if (JSON.stringify(audited) !== JSON.stringify(auditedConfig.get())) auditedConfig.set(audited);
 }
 

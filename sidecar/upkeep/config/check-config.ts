@@ -95,7 +95,7 @@ export async function checkConfig(
   const waitMs = isOwedStart ? 0 : options.restoreAfterMs - Math.max(seenForMs, changedAgoMs);
   say({ ok: false, problem, next: { restoredAtMs: clock.wallMs() + Math.max(0, waitMs) } });
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
-  // It may have stood there for long before the sidecar saw it, and is gone from here on.
+  // It may have stood there for long before the sidecar saw it, and is replaced now.
   await reportEdit(reading, { ...edit, standsForMs: Infinity }, dependencies);
   return writeBack(reading, good.content, { config, limitBytes: options.limitBytes }, dependencies);
 }
@@ -145,7 +145,7 @@ async function writeBack(
 ): Promise<Judgement> {
   const path = place.layout().configPath;
   const { contentHash: expectedHash, problem } = reading;
-  // A node that answers can't have started with what no node can read: it still has what it had. One that is down may need a start.
+  // A node that answers can't have started with a content that no node can read: it still has the one before. One that is down may need a start.
   if (!isAnswering(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
   const changes = [{ message: `${basename(path)}: restored to the last good content.`, why: problem.message }];
   const written = await writeWithDeadline(

@@ -78,7 +78,7 @@ async function readLastLinkChange(path: string): Promise<number> {
   for (let name = names.shift(); name !== undefined; name = names.shift()) {
     const here = join(walked, name);
     const stats = await lstat(here).catch(() => undefined);
-    // What is not there, or not to be looked at, is reported by the reading itself.
+    // The reading itself reports a part that is missing, or that this user may not look at.
     if (stats === undefined || links > linksMax) return changedAtMs;
     if (!stats.isSymbolicLink()) {
       walked = here;

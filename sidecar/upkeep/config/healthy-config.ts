@@ -57,7 +57,7 @@ export async function saveConfigBeforeEdit(
 ): Promise<void> {
   const { lastUsable } = config.now();
   if (!reading.ok || reading.contentHash === lastUsable?.contentHash) return;
-  // The same disk: what can't be written now would throw, or hang.
+  // It is on the same disk: a write now would throw, or hang.
   if (state.store.failure() !== undefined) return;
   config.note({ lastUsable: { contentHash: reading.contentHash, bytes: reading.bytes } });
   try {
@@ -66,7 +66,7 @@ export async function saveConfigBeforeEdit(
       await versions.keep(before);
     }
   } catch (error) {
-    // The change is judged all the same, and a correction keeps what it replaces or is not made.
+    // The change is judged nevertheless, and a correction keeps the content that it replaces, or is not made.
     log.warn(
       { event: "config-before-edit-not-kept", err: error },
       "what node.conf held before it was changed could not be kept",

@@ -69,7 +69,7 @@ export function findNode(
     programDeadlines: { driver: createDeadline(), nodeCli: createDeadline() },
     read: () => readWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
     follow: async (version) => {
-      // What follows queries the file system without a time limit.
+      // The next calls query the file system without a time limit.
       const isHere = await isThere(layout.binDirectory);
       if (isHere === undefined) return { moved: false };
       const next = resolveNodeLayout(settings, version);

@@ -27,7 +27,7 @@ async function judge(script: string, timeoutMs = 20_000) {
   await writeFile(configPath, '{ "chain": {} }');
   const reading = await readConfigFile(configPath, 65_536);
   if (!reading.ok) throw new Error(reading.problem.message);
-  // What lint has against this file it had against the one before, too.
+  // Lint found the same faults in the file before.
   config.note({ lastUsable: { contentHash: "earlier", bytes: reading.bytes } });
   const options = {
     version: undefined,

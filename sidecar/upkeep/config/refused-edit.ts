@@ -106,7 +106,7 @@ async function findContentBefore(
   if (keptHash === contentHash) return "the same";
   const healthy = await loadHealthyConfig({ versions, log });
   if (healthy !== undefined) return healthy;
-  // What stood there at the first contact was not what the node runs with, so it excuses no fault.
+  // The node does not run with the content that stood there at the first contact, so that excuses no fault.
   if (beganBefore) return undefined;
   const { lastUsable } = config.now();
   return (await versions.newest()) ?? (lastUsable?.contentHash === contentHash ? undefined : lastUsable?.bytes);
@@ -184,7 +184,7 @@ async function runCheckCommand(
   const said = result.said === undefined || result.said === "" ? "" : `: ${result.said}`;
   const words =
     result.exitStatus === undefined
-      ? // A program that did not end by itself has said nothing of node.conf.
+      ? // A program that did not end by itself has not judged node.conf.
         `restart.checkCommand gives no answer: ${result.message} It ${again}`
       : `restart.checkCommand refuses it: ${file} exited with status ${result.exitStatus}${said}; it ${again}`;
   config.note({

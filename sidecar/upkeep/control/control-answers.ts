@@ -29,7 +29,7 @@ export const controlView = z.object({
   plan: shownPlan.optional(),
   /** The upgrade that is under way, or the last one. */
   upgrade: shownUpgrade.optional(),
-  /** The upgrade that begins by itself, or did not when its time came. */
+  /** Scheduled upgrade: it begins by itself, or did not when its time came. */
   scheduled: z.object({ words: z.string() }).optional(),
   /** Reasons not to stop another node now; empty if this one serves and nothing is done to it. Absent from an older sidecar. */
   problems: z.array(z.string()).optional(),

@@ -38,7 +38,7 @@ export function createComposeDriver(options: ComposeDriverOptions): NodeDriver {
         outputLimitBytes,
         signal,
       });
-      // Compose writes its progress to standard error: what stands there is no complaint.
+      // Compose writes its progress to standard error, so that is no complaint.
       if (result.ok) return {};
       const what = `(compose.command ${JSON.stringify(command)} in compose.directory ${where})`;
       throw new DriverError(`${result.message} ${what}`);

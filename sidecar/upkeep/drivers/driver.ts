@@ -4,7 +4,7 @@ export type RestartReport = Readonly<{
   complaint?: string;
 }>;
 
-/** Reaches the node's process. */
+/** Way to the node's process. */
 export type NodeDriver = Readonly<{
   /** As in the setting `restart.driver`. */
   name: string;
@@ -15,7 +15,7 @@ export type NodeDriver = Readonly<{
    * @throws {DriverError} when either did not work.
    */
   restart: (signal: AbortSignal, stopping?: AbortSignal) => Promise<RestartReport>;
-  /** Stops the node and leaves it stopped, where the driver can. A node that does not run may be an error. @throws {DriverError} */
+  /** Stops the node and leaves it stopped; absent if the driver can't. A node that does not run may be an error. @throws {DriverError} */
   stop?: (signal: AbortSignal) => Promise<RestartReport>;
   /** Starts a node that does not run. @throws {DriverError} */
   start?: (signal: AbortSignal) => Promise<RestartReport>;

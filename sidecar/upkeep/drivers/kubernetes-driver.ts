@@ -46,7 +46,7 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
         );
       }
       const deadline = AbortSignal.any([signal, stopping, createRunningTimeout(options.timeoutMs)]);
-      // The sidecar stands in the pod that it had deleted, and there is no new one before this one has ended.
+      // The sidecar runs in the pod that it deleted, and there is no new one before this one has ended.
       if (stopping.aborted) return {};
       const isAnother = (now: Pod | undefined) =>
         now !== undefined &&

@@ -39,7 +39,7 @@ export function plan(observed: Observed, desired: Desired, releases: NodeRelease
   const problems: PlanProblem[] = [];
   const write = decideWrite(observed, desired, { problems, releases });
   const prune = decidePrune(observed, desired, problems);
-  // A file whose names can't be judged is no file to start the node with.
+  // The node must not be started with a file whose names can't be judged.
   const isJudged = problems.every(({ reason }) => reason !== "VersionUnknown");
   const restart = isJudged ? decideRestart(observed, write, releases) : undefined;
   return { actions: [write, prune, restart].filter((action) => action !== undefined), problems };
