@@ -11,16 +11,16 @@ import {
   type ServiceSpec,
 } from "../services/service-spec.ts";
 
-/** Where a service's container is put on a Docker host. */
+/** Names, image, volumes and ports of a service's container on a Docker host. */
 export type Placement = Readonly<{
   containerName: string;
   /** Image id (`sha256:…`) or a reference with a digest. */
   image: Input<string>;
-  /** Networks that the container joins, under the service's name. Empty: none at all. */
+  /** Networks that the container joins, under the service's name. Empty: no network at all. */
   networks: readonly Input<string>[];
   /** Names of the engine's volumes by the keys of the specification's. */
   volumes: Readonly<Record<string, Input<string>>>;
-  /** Name of the volume with the copy of the image's programs, where the service runs from one. */
+  /** Name of the volume with the copy of the image's programs, if the service runs from one. */
   programs?: Input<string> | undefined;
   /** Volume with the service's files, and something that changes whenever they do. */
   files: Readonly<{ volume: Input<string>; revision: Input<string> }> | undefined;
@@ -34,14 +34,14 @@ export type Placement = Readonly<{
   hostFiles: readonly Readonly<{ hostPath: string; path: string }>[];
   groups: readonly string[];
   labels: Readonly<Record<string, Input<string>>>;
-  /** Whether the engine knows an interval for the time of a start; absent where it could not be reached. */
+  /** Whether the engine knows a separate interval during a start; absent if it could not be reached. */
   startInterval?: boolean | undefined;
 }>;
 
 /** The labels' prefix; policies and people find the stack's containers by it. */
 export const labelPrefix = "io.gatehouse";
 
-/** How a directory that nobody keeps is mounted. */
+/** Mount options of a scratch directory. */
 const scratchOptions = "rw,noexec,nosuid,nodev,size=64m,mode=1777";
 
 /**
@@ -80,7 +80,7 @@ export function buildContainerArgs(spec: ServiceSpec, placement: Placement): doc
 
 type Watched = Pick<docker.ContainerArgs, "mustRun" | "healthcheck" | "wait" | "waitTimeout">;
 
-/** What may take hours to start is not waited for. */
+/** Builds the health check, and waits for it to pass unless the start may take hours. */
 function watched(spec: ServiceSpec, { startInterval }: Placement): Watched {
   const healthcheck = buildHealthcheck(spec, startInterval);
   const check = healthcheck === undefined ? {} : { healthcheck };

@@ -33,11 +33,11 @@ import { prepareNode } from "./prepared-node.ts";
 import { createProgramVolumes, buildVolumeView, type ProgramVolumes } from "./node-volumes.ts";
 import { listPublications, type PublishOptions } from "./publications.ts";
 
-/** How a Docker host is used. */
+/** Engine, images and ports of a Docker host as a target. */
 export type DockerHostArgs = Readonly<{
   /** The provider of the engine; what is deployed here uses it, whatever component it belongs to. */
   provider: NonNullable<Scope["provider"]>;
-  /** Begins the names of everything that is made, e.g. `gatehouse-dev`. */
+  /** Prefix of all names, e.g. `gatehouse-dev`. */
   prefix: string;
   images: Readonly<Partial<Record<ImageName, Input<string>>>>;
   /** Address that public ports are published on. */
@@ -92,10 +92,10 @@ export class DockerHost extends ComponentResource implements Platform {
     this.registerOutputs({});
   }
 
-  /** On Docker the two networks are the edges: what is on the private one reaches what is on it. */
+  /** Does nothing: on Docker the two networks are the edges, and services on the private one reach each other. */
   allowEdges(): void {}
 
-  /** A Docker host has no registry of what is watched. */
+  /** Does nothing: a Docker host has no registry of what is monitored. */
   announce(): void {}
 
   deploy(spec: ServiceSpec, { parent, dependsOn }: Attachment): Resource {
@@ -129,7 +129,7 @@ export class DockerHost extends ComponentResource implements Platform {
     });
   }
 
-  /** @throws {ConfigError} when the engine proxy would refuse its settings. */
+  /** @throws {ConfigError} if the engine proxy would refuse its settings. */
   deployNode(specs: NodeSpecs, attachment: Attachment): Resource {
     const { node, sidecar } = specs;
     const { prefix, provider } = this.#args;
@@ -218,7 +218,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return new docker.Volume(name, { ...args, driver: "local", driverOpts }, { parent: this });
   }
 
-  /** The volumes by which a service runs from a copy of its image's programs; of another image's, others. */
+  /** Finds or creates the volumes with the copy of the image's programs that a service runs from; another image has other volumes. */
   #programs(spec: ServiceSpec): ProgramVolumes {
     const known = this.#programVolumes.get(spec.name);
     if (known !== undefined) return known;

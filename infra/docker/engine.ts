@@ -8,9 +8,9 @@ import { createEngineClient } from "../preflight/engine-client.ts";
 const scheme = "unix://";
 
 /**
- * The path of the engine's socket on its own host: where it is on this machine, as configured, otherwise where Docker puts it.
+ * Finds the path of the engine's socket on its own host: the configured one if the engine is on this machine, otherwise Docker's default.
  *
- * @throws {ConfigError} when the configured socket is not there, before the provider waits for it.
+ * @throws {ConfigError} if the configured socket is not there, before the provider waits for it.
  */
 export function findEngineSocket(dockerEngine: string): string {
   if (!dockerEngine.startsWith(scheme)) return "/var/run/docker.sock";
@@ -21,7 +21,7 @@ export function findEngineSocket(dockerEngine: string): string {
   throw new ConfigError([describeProblem(key, { wrong: `found ${dockerEngine}, where no socket is;`, remedy })]);
 }
 
-/** The group that may use the engine's socket, where the engine is on this machine; the engine proxy joins it. */
+/** Finds the group that may use the engine's socket, which the engine proxy joins; undefined if this machine has no such file. */
 export function findSocketGroup(path: string): number | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found?.gid;
@@ -30,7 +30,7 @@ export function findSocketGroup(path: string): number | undefined {
 /** Docker's two builders, by the provider's names. */
 export type ImageBuilder = "BuilderV1" | "BuilderBuildKit";
 
-/** What a stack requests from an engine differently by its age. */
+/** Features of an engine that depend on its age. */
 export type EngineTraits = Readonly<{
   builder: ImageBuilder;
   /** Whether a health check may have a start interval; the provider refuses to request one from an older engine. */
@@ -64,8 +64,8 @@ export async function readEngineTraits({
 const engineVersion = z.object({ Arch: z.string() });
 
 /**
- * The processor that a stack's images are built for: what the configuration names, or the engine's own (Docker Engine API, "GetVersion"). An
- * engine that is not on this machine is not asked, and one on another kind of processor is expected to emulate: amd64.
+ * Finds the processor that a stack's images are built for: the configured one, or the engine's own (Docker Engine API, "GetVersion"). An
+ * engine that is not on this machine is not queried; one on another kind of processor is expected to emulate: amd64.
  *
  * @throws {Error} when the engine does not answer.
  */
@@ -84,12 +84,12 @@ export async function readImageArchitecture({
  * the container at every `pulumi up`.
  */
 
-/** A number of processors: the shortest decimal form that has a fraction, e.g. `1.0`, `0.25`. */
+/** Formats a number of processors: the shortest decimal form that has a fraction, e.g. `1.0`, `0.25`. */
 export function formatEngineCpus(cpus: number): string {
   return Number.isInteger(cpus) ? `${cpus}.0` : String(cpus);
 }
 
-/** A duration as Go prints it, e.g. `5s`, `2m0s`, `1h0m0s`. */
+/** Formats a duration as Go prints it, e.g. `5s`, `2m0s`, `1h0m0s`. */
 export function formatEngineDuration(seconds: number): string {
   const hours = Math.floor(seconds / 3_600);
   const minutes = Math.floor((seconds % 3_600) / 60);

@@ -6,13 +6,13 @@ import { formatEngineCpus } from "./engine.ts";
 /** A volume with a service's files, and the container that delivers them. */
 export type FileDelivery = Readonly<{ volume: docker.Volume; container: docker.Container }>;
 
-/** Where the engine lays a service's files before their owner takes them over. */
+/** Directory of a service's uploaded files, before their owner takes them over. */
 const incomingDirectory = "/run/gatehouse/incoming";
 
-/** The program in the image that takes the files over. */
+/** Program in the image that takes the files over. */
 const installProgram = "/app/infra/images/install-files.ts";
 
-/** The volume that a service reads its files from, as the container that delivers them sees it. */
+/** Builds the mount of a service's files in the container that delivers them. */
 function buildFilesMount(
   volumeName: docker.types.input.ContainerVolume["volumeName"],
 ): docker.types.input.ContainerVolume {
@@ -20,9 +20,9 @@ function buildFilesMount(
 }
 
 /**
- * The container that brings a service its files. The engine can upload files only as root and only into a writable container,
- * and a service is neither: so this one, with no network, runs once as the service's user, moves the files into the volume that
- * the service mounts read-only, mode 0400, and ends.
+ * Builds the container that brings a service its files. The engine can upload files only as root and only into a writable container, and a
+ * service is neither: so this one, with no network, runs once as the service's user, moves the files into the volume that the service mounts
+ * read-only, mode 0400, and ends.
  */
 function buildFileDeliveryArgs(
   spec: ServiceSpec,
@@ -64,7 +64,7 @@ export function deliverFiles(
   return { volume, container: new docker.Container(name, args, { ...options, deleteBeforeReplace: true }) };
 }
 
-/** Where a container runs that does one thing and ends. */
+/** Name, image and volumes of a container that does one thing and ends. */
 export type OneShotPlacement = Readonly<{
   containerName: string;
   image: Input<string>;
@@ -73,8 +73,8 @@ export type OneShotPlacement = Readonly<{
 }>;
 
 /**
- * What containers have in common that prepare something for a service, as its user, and end: no network, nothing that they may do
- * beyond their files. Pulumi waits for their end.
+ * Builds the arguments common to containers that prepare something for a service, as its user, and end: no network, and no rights beyond their
+ * files. Pulumi waits for their end.
  */
 export function buildOneShot(spec: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
   return {

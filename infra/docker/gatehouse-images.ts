@@ -6,18 +6,18 @@ import type { ImageArchitecture } from "../images/image-architecture.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import type { ImageBuilder } from "./engine.ts";
 
-/** Where the images come from: built here unless the configuration names them. */
+/** Sources of the images: built here unless the configuration names them. */
 export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &
   Readonly<{
-    /** The images that are named, by reference. */
+    /** References of the images that the configuration names. */
     named: Readonly<Partial<Record<ImageName, string>>>;
-    /** Whether the devnet's image is needed and not named. */
+    /** Whether the devnet's image is needed and the configuration names none. */
     buildsDevnet: boolean;
     /** The repository's root: the build's context, where {@link installImageDependencies} has been. */
     root: string;
-    /** Begins the names of the images that are built, so that two stacks of one engine do not take each other's. */
+    /** Prefix of the names of built images, so that two stacks of one engine do not take each other's. */
     prefix: string;
-    /** Begins the names of the resources. */
+    /** Prefix of the resources' names. */
     begin: string;
     builder: ImageBuilder;
     architecture: ImageArchitecture;
@@ -25,7 +25,7 @@ export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &
 
 /** The images that a Docker host runs. */
 export class GatehouseImages extends ComponentResource {
-  /** What identifies each image's content. */
+  /** Id or digest of each image, which changes with its content. */
   readonly identified: Readonly<Partial<Record<ImageName, Input<string>>>>;
   readonly #args: GatehouseImagesArgs;
 
@@ -38,7 +38,7 @@ export class GatehouseImages extends ComponentResource {
     this.registerOutputs({});
   }
 
-  /** The images that are named nowhere; the devnet's is made from Gatehouse's. */
+  /** Builds the images that the configuration does not name; the devnet's is made from Gatehouse's. */
   #built(pulled: Readonly<Partial<Record<ImageName, Input<string>>>>): Partial<Record<ImageName, Input<string>>> {
     const { named, baseImage, nodeUser, buildsDevnet } = this.#args;
     const own =

@@ -5,12 +5,12 @@ import { formatEngineDuration } from "./engine.ts";
 
 type Healthcheck = docker.types.input.ContainerHealthcheck;
 
-/** How a service is queried from within its container, which is all that an engine can do. */
+/** Health check that runs within the service's container, which is all that an engine can do. */
 type InnerHealth = Exclude<HealthSpec, PortHealth>;
 
 /**
- * The properties of a container that say when its health is checked. Changing one would replace the container, so a container that
- * runs keeps its times, and gets the program's when something else replaces it.
+ * Properties of a container's health check times. Changing one would replace the container, so a running container keeps its times, and gets
+ * the program's when something else replaces it.
  */
 export const healthTimeProperties: readonly string[] = ["interval", "startInterval", "timeout", "retries"].map(
   (time) => `healthcheck.${time}`,
@@ -20,9 +20,9 @@ export const healthTimeProperties: readonly string[] = ["interval", "startInterv
 const program = ["node", "/app/infra/images/health-check.mjs"] as const;
 
 /**
- * Translates how a service is queried; `undefined` where nothing in its container could be run.
+ * Translates a health check; `undefined` if nothing in the container could run it.
  *
- * @param startInterval whether the engine knows an interval for the time of a start.
+ * @param startInterval whether the engine knows a separate interval during a start.
  */
 export function buildHealthcheck(spec: ServiceSpec, startInterval = false): Healthcheck | undefined {
   const inner = spec.health === undefined ? undefined : findInnerHealth(spec.health);
@@ -46,7 +46,10 @@ const timesWithStartInterval: Times = {
   retries: times.failures,
 };
 
-/** One interval serves the start and the years after. Gatehouse's program is run often, and rests before it probes a service that was well. */
+/**
+ * Builds times whose one interval serves the start and the years after. Gatehouse's program is run often, and rests before it probes a service
+ * that was well.
+ */
 function timesWithout(rests: boolean): Times {
   const { every, failures } = rests ? times.withoutStartInterval.rests : times.withoutStartInterval.others;
   return {

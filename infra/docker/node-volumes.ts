@@ -6,7 +6,7 @@ import { interpolate, output, type CustomResourceOptions, type Input } from "@pu
 export type ProgramVolumes = Readonly<{
   /** Filled by the engine with what the image has, the first time that a container of the image mounts it. */
   original: docker.Volume;
-  /** What the service runs from, owned by its user. */
+  /** Copy that the service runs from, owned by its user. */
   copy: docker.Volume;
 }>;
 

@@ -23,8 +23,8 @@ export type PreparedNodeOptions = Readonly<{
 }>;
 
 /**
- * Prepares what a real node starts from, step by step: the image's own programs, the chain data of a snapshot where one is named, the
- * first configuration. The devnet does all of that itself.
+ * Prepares the start of a real node step by step: the image's own programs, the chain data of a snapshot if one is named, the first
+ * configuration. The devnet does all of that itself.
  */
 export function prepareNode(
   { node, restore }: NodeSpecs,
@@ -66,7 +66,7 @@ export function prepareNode(
   return [seeded];
 }
 
-/** The container that fills an empty workspace with chain data, and ends. */
+/** Creates the container that fills an empty workspace with chain data, and ends. */
 function restoreContainer(
   restore: ServiceSpec,
   { prefix, image, workspace, edge, labels }: PreparedNodeOptions,
@@ -91,7 +91,10 @@ function restoreContainer(
   );
 }
 
-/** The engine's provider takes a container that failed for one that ended; the node must not start without its data. */
+/**
+ * Throws if the restore failed: the engine's provider takes a container that failed for one that ended, and the node must not start without
+ * its data.
+ */
 function endOf(restored: docker.Container, containerName: string): Output<string> {
   return restored.exitCode.apply((code) => {
     if (code === 0) return "done";
@@ -101,24 +104,24 @@ function endOf(restored: docker.Container, containerName: string): Output<string
   });
 }
 
-/** Where the engine lays the configuration before it is put into the workspace. */
+/** Path of the uploaded configuration, before it is put into the workspace. */
 const incoming = "/run/gatehouse/incoming/node.conf";
 
-/** Where it sees the image's programs. */
+/** Path of the image's programs in that container. */
 const originalBin = "/run/gatehouse/image-bin";
 
 /**
- * The container that is made from the node's own image and never started. An engine fills an empty volume with what the image has
+ * Builds the container that is made from the node's own image and never started. An engine fills an empty volume with the image's content
  * where it is first mounted: that is how the image's programs reach a volume that another container can copy them from.
  */
 function primeArgs(node: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
   return { ...buildOneShot(node, placement), start: false, attach: false, readOnly: true };
 }
 
-/** Volumes that the seeding container sees: the node's own, the image's programs, and their copy that the node runs from. */
+/** Volumes that the seeding container mounts: the node's own, the image's programs, and their copy that the node runs from. */
 type SeedVolumes = Readonly<Record<"workspace" | "original" | "copy", Input<string>>>;
 
-/** The container that puts the node's programs and its first configuration in their places, as the user that the node runs as, and ends. */
+/** Builds the container that puts the node's programs and its first configuration in their places, as the user that the node runs as, and ends. */
 function seedArgs(
   node: ServiceSpec,
   seed: SeedSpec,
