@@ -1,26 +1,26 @@
 /** An object with metadata, and perhaps annotations. */
 type Annotated = Readonly<{ metadata?: unknown }>;
 
-/** What Argo CD and Flux read: the object stays when its file is gone, and when the application is deleted. */
+/** Annotations for Argo CD and Flux: the object stays when its file is gone, and when the application is deleted. */
 const keptByOwners = {
   "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
   "kustomize.toolkit.fluxcd.io/prune": "disabled",
 };
 
-/** Flux applies the object once and then leaves it to whoever else writes it; Argo CD has no annotation for that. */
+/** Annotation for Flux: it applies the object once and then leaves it to its other writers; Argo CD has no such annotation. */
 const appliedOnce = { "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" };
 
-/** The object, marked so that a controller which applies rendered YAML never deletes it. */
+/** Marks an object so that a controller which applies rendered YAML never deletes it. */
 export function markUnpruned<Manifest extends Annotated>(manifest: Manifest): Manifest {
   return annotate(manifest, keptByOwners);
 }
 
-/** The object, marked so that a controller which applies rendered YAML leaves it alone once it is there. */
+/** Marks an object so that a controller which applies rendered YAML leaves it alone once it is there. */
 export function markAppliedOnce<Manifest extends Annotated>(manifest: Manifest): Manifest {
   return annotate(manifest, appliedOnce);
 }
 
-/** The object with more annotations. */
+/** Adds annotations to an object. */
 export function annotate<Manifest extends Annotated>(
   manifest: Manifest,
   annotations: Readonly<Record<string, string>>,

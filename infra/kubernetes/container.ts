@@ -15,34 +15,34 @@ import {
 type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
 
-/** The volume of a pod that holds a service's files. */
+/** Names the volume of a pod that holds a service's files. */
 export function nameFilesVolume(spec: ServiceSpec): string {
   return `${spec.name}-files`;
 }
 
-/** The Secret, and the volume of a pod, with the files that a service reads again as they change. */
+/** Names the Secret, and the volume of a pod, with the files that a service reads again as they change. */
 export function nameLiveFilesVolume(spec: ServiceSpec): string {
   return `${spec.name}-live`;
 }
 
-/** The Secret, and the volume of a pod, with the secrets that a service is handed over by as they change. */
+/** Names the Secret, and the volume of a pod, with the secrets whose change hands the service over. */
 export function nameLiveSecretsVolume(spec: ServiceSpec): string {
   return `${spec.name}-secrets`;
 }
 
-/** The volume of a pod with the copy of its image's programs that a service runs from. */
+/** Names the volume of a pod with the copy of its image's programs that a service runs from. */
 export function nameProgramsVolume(spec: ServiceSpec): string {
   return `${spec.name}-bin`;
 }
 
-/** What every container of ours may not do (Pod Security Standards, `restricted`). */
+/** Restrictions of each of Gatehouse's containers (Pod Security Standards, `restricted`). */
 export const restricted: types.input.core.v1.SecurityContext = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ["ALL"] },
 };
 
-/** Translates a service into the container of a pod. What its probes request stands in its specification, e.g. `services/facilitator-spec.ts`. */
+/** Builds the container of a service in a pod. Its probes' paths are in its specification, e.g. `services/facilitator-spec.ts`. */
 export function buildContainer(spec: ServiceSpec, image: Input<string>): Container {
   return {
     name: spec.name,

@@ -13,19 +13,19 @@ import {
   temporaryVolume,
 } from "./pod.ts";
 
-/** A new pod is ready before an old one ends. */
+/** Strategy in which a new pod is ready before an old one ends. */
 const handedOver = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;
 
-/** How long a pod that ends still takes connections: the cluster's machines learn only by and by that they are to send it none. */
+/** Time that an ending pod still takes connections, in ms: the cluster's machines learn only gradually to send it none. */
 const lingerMs = 5_000;
 
-/** Before a rolled pod is told to stop, it lingers; by Node, because the image has no shell and nothing that sleeps. */
+/** Has a rolled pod linger before it is told to stop; by Node, because the image has no shell and nothing that sleeps. */
 function drained({ image, volumes }: ServiceSpec): Pick<types.input.core.v1.Container, "lifecycle"> {
   if (image !== "gatehouse" || volumes.length > 0) return {};
   return { lifecycle: { preStop: { exec: { command: ["node", "--eval", `setTimeout(() => {}, ${lingerMs})`] } } } };
 }
 
-/** The Deployment of a service. One that keeps a ledger on a volume is replaced, not rolled: two writers would share it. */
+/** Builds the Deployment of a service. One that keeps a ledger on a volume is replaced, not rolled: two writers would share it. */
 export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): types.input.apps.v1.Deployment {
   const selector = buildSelectorLabels(options.prefix, spec.name);
   const gatehouse = findImage(options, "gatehouse");
@@ -65,7 +65,7 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
   };
 }
 
-/** Lets the cluster take down one pod of a service at a time, so that nodes can be drained and a replica stays where there are several. */
+/** Builds a budget that lets the cluster take down one pod of a service at a time, so that nodes can be drained and one of several replicas stays. */
 export function buildDisruptionBudget(
   spec: ServiceSpec,
   options: KubernetesOptions,
@@ -78,12 +78,12 @@ export function buildDisruptionBudget(
   };
 }
 
-/** Use of the requested CPU that the cluster aims at: room for a payment burst while another pod starts. */
+/** Target for the use of the requested CPU: room for a payment burst while another pod starts. */
 const cpuTargetPercent = 70;
-/** Pods are taken away only after this long without need, so that a wave of payments is not met by too few. */
+/** Time without need before pods are removed, so that a wave of payments is not met by too few. */
 const scaleDownAfterSeconds = 300;
 
-/** Scales a service between its bounds by its use of CPU; undefined where both bounds are the same. */
+/** Builds the autoscaler of a service, by its use of CPU; undefined if its bounds are the same. */
 export function buildAutoscaler(
   spec: ServiceSpec,
   options: KubernetesOptions,
@@ -113,7 +113,7 @@ export function buildAutoscaler(
   };
 }
 
-/** Whether the cluster chooses how many pods of a service there are. */
+/** Whether the cluster chooses a service's number of pods. */
 function isAutoscaled({ replicas }: ServiceSpec): boolean {
   return replicas.max > replicas.min;
 }

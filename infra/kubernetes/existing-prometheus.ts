@@ -8,7 +8,7 @@ import type { ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildSelectorLabels, buildStackLabels, type Labels } from "./labels.ts";
 
-/** An object of Prometheus's operator, which Kubernetes itself has no type for. */
+/** Object of Prometheus's operator, for which Kubernetes itself has no type. */
 type Monitor = Readonly<{
   apiVersion: "monitoring.coreos.com/v1";
   kind: "PodMonitor" | "PrometheusRule";
@@ -17,8 +17,9 @@ type Monitor = Readonly<{
 }>;
 
 /**
- * What makes an operator's Prometheus scrape the stack: a PodMonitor for each service with metrics, and the alerts. Pods, not Services, because
- * each replica counts for itself, and because a sidecar whose node is not ready has to be seen above all. The job is `<namespace>/<service>`.
+ * Builds the objects by which an operator's Prometheus scrapes the stack: a PodMonitor for each service with metrics, and the alerts. Pods, not
+ * Services, because each replica counts for itself, and because a sidecar whose node is not ready has to be seen above all. The job is
+ * `<namespace>/<service>`.
  */
 export function buildMonitors(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly Monitor[] {
   const { observability, namespace, prefix } = options;
@@ -40,7 +41,7 @@ function alerts({
   return { ...rule, metadata: { ...rule.metadata, namespace } };
 }
 
-/** The dashboards as Grafana's sidecar (k8s-sidecar) finds them, one ConfigMap each: together they would be near the size that a ConfigMap may have. */
+/** Builds the dashboards as Grafana's sidecar (k8s-sidecar) finds them, one ConfigMap each: together they would come near to a ConfigMap's greatest size. */
 export function buildDashboardMaps(options: KubernetesOptions): readonly types.input.core.v1.ConfigMap[] {
   const { observability, namespace, prefix } = options;
   const existing = observability?.existing;

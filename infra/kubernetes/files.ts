@@ -17,7 +17,7 @@ type Volume = types.input.core.v1.Volume;
 
 const incomingDirectory = "/run/gatehouse/incoming";
 
-/** The Secret that holds a service's files, secret or not; `undefined` when it has none. */
+/** Builds the Secret with a service's files, secret or not; `undefined` if it has no files. */
 export function buildFilesSecret(
   spec: ServiceSpec,
   options: KubernetesOptions,
@@ -26,8 +26,8 @@ export function buildFilesSecret(
 }
 
 /**
- * The Secret with the files that a service reads again as they change; `undefined` when it has none. The pod's template has no checksum of it, so that a
- * change rolls nothing: the kubelet brings it into the running pods, within about a minute and a half.
+ * Builds the Secret with the files that a service reads again as they change; `undefined` if it has no such files. The pod's template has no checksum of
+ * it, so that a change rolls nothing: the kubelet brings it into the running pods, within about a minute and a half.
  */
 export function buildLiveFilesSecret(
   spec: ServiceSpec,
@@ -36,7 +36,7 @@ export function buildLiveFilesSecret(
   return secretWith(listLiveFiles(spec), nameLiveFilesVolume(spec), options);
 }
 
-/** The Secret with the secrets that a service is handed over by as they change; `undefined` when it has none. It reaches running pods as the live files do. */
+/** Builds the Secret with the secrets whose change hands a service over; `undefined` if it has no such secrets. It reaches running pods as the live files do. */
 export function buildLiveSecretsSecret(
   spec: ServiceSpec,
   options: KubernetesOptions,
@@ -59,12 +59,12 @@ function secretWith(
   };
 }
 
-/** The volumes that files need: the Secret as root delivers it, and memory for the service's own copies. */
+/** Builds the volumes for files: the Secret as root delivers it, and memory for the service's own copies. */
 export function buildFilesVolumes(spec: ServiceSpec): readonly Volume[] {
   return [...installedVolumes(spec), ...liveVolumes(spec)];
 }
 
-/** Mounted as a whole and as it is: a copy, or a path within it, would stay as the pod found it. */
+/** Builds the volumes of live files, each mounted as a whole and unchanged: a copy, or a path within it, would stay as the pod found it. */
 function liveVolumes(spec: ServiceSpec): readonly Volume[] {
   const names = [
     ...(listLiveFiles(spec).length === 0 ? [] : [nameLiveFilesVolume(spec)]),
@@ -86,10 +86,7 @@ function installedVolumes(spec: ServiceSpec): readonly Volume[] {
   ];
 }
 
-/**
- * The init container that makes a service the owner of its files, mode 0400: Kubernetes delivers a Secret as files of root that a
- * group may read.
- */
+/** Builds the init container that makes a service the owner of its files, mode 0400: Kubernetes delivers a Secret as files of root that a group may read. */
 export function buildFilesInstaller(spec: ServiceSpec, image: Input<string>): readonly Container[] {
   if (!hasFiles(spec)) return [];
   return [

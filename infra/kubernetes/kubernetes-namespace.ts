@@ -21,7 +21,7 @@ import { buildNodeServices, buildPodsService, buildKubernetesService } from "./s
 import type { types } from "@pulumi/kubernetes";
 import { buildStackLabels } from "./labels.ts";
 
-/** How long a workload may take to become ready before `pulumi up` gives up. */
+/** Time in which a workload has to become ready before `pulumi up` gives up. */
 const rolloutTimeout = "10m";
 
 /**
@@ -150,7 +150,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     });
   }
 
-  /** Its address is the controller's affair; waiting for one would hang where no controller runs. */
+  /** Deploys the public way in without waiting for its address: the controller assigns it, and none may be running. */
   #publicWay({ ingress, gatewayApi, prefix }: KubernetesOptions): void {
     if (ingress !== undefined) {
       const manifest = markUnawaited(buildPublicIngress(this.#options, ingress));
@@ -223,7 +223,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   }
 }
 
-/** The stack's namespace, in which only pods of the Pod Security Standard `restricted` are let in. A host port is beyond it. */
+/** Builds the stack's namespace, which admits only pods of the Pod Security Standard `restricted`. A host port needs more. */
 export function buildNamespace(options: KubernetesOptions): types.input.core.v1.Namespace {
   const level = options.peers === "host-port" ? "privileged" : "restricted";
   return {
@@ -240,7 +240,7 @@ export function buildNamespace(options: KubernetesOptions): types.input.core.v1.
   };
 }
 
-/** The object, marked so that `pulumi up` goes on without waiting for what becomes of it. */
+/** Marks an object so that `pulumi up` does not wait for it to become ready. */
 export function markUnawaited<Manifest extends Readonly<{ metadata?: unknown }>>(manifest: Manifest): Manifest {
   return annotate(manifest, { "pulumi.com/skipAwait": "true" });
 }

@@ -11,7 +11,7 @@ import { KubernetesNamespace } from "./kubernetes-namespace.ts";
 import { warnOfTrustedProxies } from "../services/trusted-proxies.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
-/** What a stack's configuration says of its namespace. */
+/** Reads the options of a stack's namespace from its configuration. */
 export function readKubernetesOptions(config: StackConfig, prefix: string): KubernetesOptions {
   return {
     prefix,
@@ -30,7 +30,7 @@ export function readKubernetesOptions(config: StackConfig, prefix: string): Kube
   };
 }
 
-/** Made of the signer's key, the one secret with all its bits that every stack has; says nothing about it. */
+/** Derives the checksums' key from the signer's key, the one secret with all its bits that every stack has; it says nothing about that key. */
 function revisionKey({ signerPrivateKey }: StackConfig): Output<string> {
   const signer = signerPrivateKey ?? devAccounts.signer.privateKey;
   return secret(createHmac("sha256", signer).update("gatehouse revision of files").digest("hex"));
@@ -62,7 +62,7 @@ export function createKubernetesNamespace(
   );
 }
 
-/** A program may have several components, which a URN distinguishes by name alone. */
+/** Creates the cluster's provider, with the prefix in its name if it is a component's: a program may have several, which a URN distinguishes by name alone. */
 function createProvider(
   { kubernetesContext, renderTo }: StackConfig,
   { prefix, scope }: Readonly<{ prefix: string; scope: Scope | undefined }>,

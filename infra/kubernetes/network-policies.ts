@@ -7,12 +7,12 @@ type NetworkPolicy = types.input.networking.v1.NetworkPolicy;
 type Egress = types.input.networking.v1.NetworkPolicyEgressRule;
 type Ingress = types.input.networking.v1.NetworkPolicyIngressRule;
 
-/** Denies all traffic of the namespace's pods; the other policies allow the edges that the specifications name. */
+/** Builds the policy that denies all traffic of the namespace's pods; the other policies allow the edges that the specifications name. */
 export function denyAll(options: KubernetesOptions): NetworkPolicy {
   return policy("default-deny", options, { podSelector: {}, policyTypes: ["Ingress", "Egress"] });
 }
 
-/** One policy per pod kind, with exactly the edges of the services in it, both ways. */
+/** Builds one policy per pod kind, with exactly the edges of the services in it, both ways. */
 export function buildEdgePolicies(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly NetworkPolicy[] {
   const pods = [...new Set(specs.map((spec) => podOf(spec.name)))];
   return pods.map((pod) => {
@@ -40,7 +40,7 @@ const dns: Egress = {
   ],
 };
 
-/** Addresses that are nobody's on the internet: no service has business there by way of an "internet" edge. */
+/** Private addresses: no service has business there by way of an "internet" edge. */
 const inner = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10"];
 
 function podOf(service: ServiceName): ServiceName {
@@ -65,13 +65,13 @@ function egressOf(edge: Edge, { specs, pod, options }: EgressContext): readonly 
   ];
 }
 
-/** Ports of a range of addresses, or of any host where none is known. */
+/** Allows ports of a range of addresses; of any host if the range is unknown. */
 function egressToHost(cidr: string | undefined, numbers: readonly number[]): Egress {
   const ports = numbers.map((port) => ({ port, protocol: "TCP" }));
   return cidr === undefined ? { ports } : { to: [{ ipBlock: { cidr } }], ports };
 }
 
-/** Every namespace carries its name as a label (Kubernetes, "Well-known labels": `kubernetes.io/metadata.name`). */
+/** Selects a namespace by its name, which is one of its labels (Kubernetes, "Well-known labels": `kubernetes.io/metadata.name`). */
 function namespaceNamed(name: string) {
   return { matchLabels: { "kubernetes.io/metadata.name": name } };
 }
@@ -122,7 +122,7 @@ function ingressFromOutside(inside: readonly ServiceSpec[], options: KubernetesO
   ];
 }
 
-/** Whoever scrapes reaches the ports with metrics and no others. */
+/** Allows Prometheus's pods to reach the ports with metrics, and no other ports. */
 function ingressFromPrometheus(
   inside: readonly ServiceSpec[],
   { observability }: KubernetesOptions,

@@ -19,8 +19,8 @@ export const nodeAccount = "node";
 const seedDirectory = "/run/gatehouse/seed";
 
 /**
- * The StatefulSet of a node and its sidecar. The sidecar is a native one (an init container that keeps running), started before
- * the node: when its startup probe passes, node.conf is right, so that the node's first start is with the right one.
+ * Builds the StatefulSet of a node and its sidecar. The sidecar is a native one (an init container that keeps running), started before the node: when
+ * its startup probe passes, node.conf is right, so that the node's first start is with the right one.
  */
 export function buildNodeStatefulSet(
   { node, sidecar, restore }: NodeSpecs,
@@ -87,10 +87,13 @@ function nodeContainer(node: ServiceSpec, options: KubernetesOptions): Container
   return { ...container, ports };
 }
 
-/** What the programs may take, and what the node writes besides them; a pod that takes more is evicted. */
+/** Room for the programs, and for what the node writes next to them; a pod that takes more is evicted. */
 const programsRoom = { sizeLimit: "16Gi" } as const;
 
-/** A new pod runs the programs of its image, whatever an earlier one had; with `cp` of that image, because no other container sees them. */
+/**
+ * Builds the init container by which a new pod runs the programs of its image, whatever an earlier one had; with `cp` of that image, because no other
+ * container sees them.
+ */
 function copiedPrograms(node: ServiceSpec, options: KubernetesOptions): readonly Container[] {
   if (node.programs === undefined) return [];
   return [
@@ -105,7 +108,7 @@ function copiedPrograms(node: ServiceSpec, options: KubernetesOptions): readonly
   ];
 }
 
-/** A ConfigMap can't be written to, and the sidecar has to: so node.conf is copied to the workspace, unless one is there. */
+/** Builds the init container that copies node.conf to the workspace, unless one is there: the sidecar writes it, and a ConfigMap can't be written. */
 function seedConfiguration(image: Input<string>, node: ServiceSpec): readonly Container[] {
   const { seed, user } = node;
   if (seed === undefined) return [];

@@ -5,7 +5,7 @@ import { findPort, serviceUser, type ServiceSpec } from "../services/service-spe
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildSelectorLabels, buildStackLabels, type Labels } from "./labels.ts";
 
-/** What all pods of a stack have in common: users, seccomp, no service account token unless requested. */
+/** Security context of all pods: user, groups and seccomp. */
 export const podSecurity: types.input.core.v1.PodSecurityContext = {
   runAsNonRoot: true,
   runAsUser: serviceUser.uid,
@@ -24,8 +24,8 @@ export function buildPodLabels(prefix: string, spec: ServiceSpec): Labels {
 }
 
 /**
- * A checksum of a pod's files for its template, because mounting changed data does not restart a pod by itself. Keyed, so that it
- * is of no use for guessing a secret to whoever may read pods but not Secrets.
+ * Computes a checksum of a pod's files for its template, because mounting changed data does not restart a pod by itself. Keyed, so that it is of no use
+ * for guessing a secret to whoever may read pods but not Secrets.
  */
 export function computeFilesChecksum(
   specs: readonly ServiceSpec[],
@@ -41,7 +41,7 @@ export function computeFilesChecksum(
   return unsecret(checksum);
 }
 
-/** By what a Prometheus without an operator finds a pod; these annotations name one port of a pod, so one service of it. */
+/** Builds the annotations by which a Prometheus without an operator finds a pod; they name one port of a pod, so one service of it. */
 export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability }: KubernetesOptions): Labels {
   const scraped = specs.find((spec) => spec.metrics !== undefined);
   if (observability?.existing?.by !== "annotations" || scraped?.metrics === undefined) return {};
@@ -52,7 +52,7 @@ export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability
   };
 }
 
-/** Spreads a service's pods over nodes of the cluster where there are several. */
+/** Spreads a service's pods over the cluster's nodes, if there are several. */
 export function spreadPods(labels: Labels): readonly types.input.core.v1.TopologySpreadConstraint[] {
   return [
     {

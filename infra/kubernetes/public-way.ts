@@ -4,7 +4,7 @@ import type { IngressWay, GatewayWay } from "../config/public-way.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildStackLabels, type Labels } from "./labels.ts";
 
-/** The public way in, over TLS, to the gateway and to the resource server: nothing else of the stack is public. */
+/** Builds the public way in, over TLS, to the gateway and to the resource server: nothing else of the stack is public. */
 export function buildPublicIngress(
   options: KubernetesOptions,
   { className, gatewayHost, resourceServerHost, tlsSecret, annotations }: IngressWay,
@@ -36,7 +36,7 @@ function rule(host: string, name: string, port: number): types.input.networking.
   };
 }
 
-/** A route of the Gateway API, which Kubernetes itself has no type for: the part of it that is used here. */
+/** Route of the Gateway API, for which Kubernetes itself has no type: the part of it that is used here. */
 export type HttpRoute = Readonly<{
   apiVersion: "gateway.networking.k8s.io/v1";
   kind: "HTTPRoute";
@@ -48,7 +48,7 @@ export type HttpRoute = Readonly<{
   }>;
 }>;
 
-/** The public way in through a Gateway's HTTPS listener, to the gateway and to the resource server: nothing else is public. */
+/** Builds the public way in through a Gateway's HTTPS listener, to the gateway and to the resource server: nothing else is public. */
 export function buildPublicRoutes(options: KubernetesOptions, way: GatewayWay): readonly HttpRoute[] {
   return [
     route(options, way, { name: "gateway", host: way.gatewayHost, port: stackServices.sidecar.ports.rpc }),

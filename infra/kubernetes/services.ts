@@ -6,14 +6,14 @@ import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
 
 type Service = types.input.core.v1.Service;
 
-/** The Service under which other services reach this one. */
+/** Builds the Service under which other services reach this one. */
 export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOptions): Service {
   return service({ name: spec.name, spec, ports: spec.ports, options, type: "ClusterIP" });
 }
 
 /**
- * The headless Service that names all pods of a service, so that a Prometheus of the stack's own scrapes each, ready or
- * not: why one is not ready is what its metrics show. `undefined` where nobody requests it.
+ * Builds the headless Service that names all pods of a service, so that the stack's own Prometheus scrapes each, ready or not: its metrics show why one
+ * is not ready. `undefined` if the stack has no Prometheus or the service no metrics.
  */
 export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {
   if (options.observability?.prometheus === undefined || spec.metrics === undefined) return;
@@ -23,8 +23,8 @@ export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions):
 }
 
 /**
- * The Services of a node by audience: its own RPC for the facilitator, the gateway for the public way in, the sidecar's status for
- * operators, and its peers' port where it is exposed.
+ * Builds the Services of a node by audience: its own RPC for the facilitator, the gateway for the public way in, the sidecar's status for operators, and
+ * its peers' port if it is exposed.
  */
 export function buildNodeServices(
   { node, sidecar }: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
@@ -45,7 +45,7 @@ export function buildNodeServices(
   ];
 }
 
-/** An answer about the pod is wanted above all while the pod is not ready. */
+/** Publishes a pod even while it is not ready, which is when its answer is wanted most. */
 function evenUnready(made: Service): Service {
   return { ...made, spec: { ...made.spec, publishNotReadyAddresses: true } };
 }

@@ -6,20 +6,17 @@ import { buildStackLabels } from "./labels.ts";
 import { buildPodLabels, podSecurity, temporaryVolume } from "./pod.ts";
 import { buildServiceAccess, type ServiceAccess } from "./service-account.ts";
 
-/** How long one job may take, tries included. */
+/** Time that one job may take, with its retries. */
 const jobDeadlineSeconds = 600;
 
-/** A role can't name the snapshots that are still to be made. */
+/** Rights to all snapshots of the namespace: a role can't name those that are still to be made. */
 const ownSnapshots: types.input.rbac.v1.PolicyRule = {
   apiGroups: ["snapshot.storage.k8s.io"],
   resources: ["volumesnapshots"],
   verbs: ["create", "list", "delete"],
 };
 
-/**
- * The objects that take snapshots of the node's volume on a schedule: a job, and an account that may take, list and delete
- * snapshots of its namespace.
- */
+/** Builds the objects that take snapshots of the node's volume on a schedule: a job, and an account that may take, list and delete snapshots of its namespace. */
 export function buildSnapshotJob(
   spec: ServiceSpec,
   schedule: string,

@@ -7,19 +7,19 @@ import { placeTree, type Tree } from "./tree.ts";
 
 const prefix = "gatehouse";
 
-/** The images of Gatehouse, by reference. */
+/** References of Gatehouse's images. */
 export type ReleaseImages = Readonly<{ gatehouse: string; devnet: string }>;
 
 type Config = Readonly<Record<string, string>>;
 
-/** Keys that stand for those of whoever deploys, and that no file shows: Secrets are named there, not written. */
+/** Stand-ins for the keys of whoever deploys, which no file shows: Secrets are named there, not written. */
 export const standInSecrets = {
   signerPrivateKey: `0x${"5e".repeat(32)}`,
   domainKey: "stand-in of domain.key",
   stabilizingKey: "stand-in of stabilizing.key",
 } as const;
 
-/** A URL that stands for that of a database. */
+/** Stand-in for the URL of a database. */
 export const standInDatabase = "postgresql://stand-in:stand-in-password@database.example:5432/gatehouse";
 
 const routes = {
@@ -31,7 +31,7 @@ const routes = {
   },
 };
 
-/** A real node, nothing of it public yet. */
+/** Builds the configuration of a real node of which nothing is public yet. */
 function buildConfig({ gatehouse }: ReleaseImages): Config {
   return {
     ...standInSecrets,
@@ -45,7 +45,7 @@ function buildConfig({ gatehouse }: ReleaseImages): Config {
   };
 }
 
-/** What somebody else has instead: the differences are what everybody has to put in. */
+/** Configuration of somebody else: where it differs, everybody has to put in a value. */
 const somebodyElses: Config = {
   nodeImage: "registry.example/another:0.16.1",
   nodeVersion: "0.16.1",
@@ -61,7 +61,7 @@ const somebodyElses: Config = {
 
 const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
 
-/** What an overlay adds to the base, by its folder. */
+/** Configuration that an overlay adds to the base, by its folder. */
 export const variants: Readonly<Record<string, Config>> = {
   ingress: { ingress: JSON.stringify({ ...hosts, tlsSecret: "public-tls" }) },
   "gateway-api": { gatewayApi: JSON.stringify({ ...hosts, name: "public", namespace: "gateways" }) },
@@ -72,14 +72,14 @@ export const variants: Readonly<Record<string, Config>> = {
   },
 };
 
-/** The stack that a folder of the artefact is about: a variant, or the base. */
+/** Renders the stack of a folder of the artefact: a variant, or the base. */
 export function renderVariant(images: ReleaseImages, variant: Config = {}): ReturnType<typeof renderObjects> {
   return renderObjects({ ...buildConfig(images), ...variant }, prefix);
 }
 
 /**
- * What Kubernetes takes without Pulumi: a base with a real node, overlays, one to fill in, and the whole system on a local chain. The same bytes for
- * the same release. No secret is in it but the keys of the devnet, which everybody knows.
+ * Builds the files that Kubernetes takes without Pulumi: a base with a real node, overlays, one to fill in, and the whole system on a local chain. The
+ * same bytes for the same release. No secret is in them but the keys of the devnet, which everybody knows.
  */
 export async function buildArtefact(images: ReleaseImages): Promise<Tree> {
   const base = await renderVariant(images);

@@ -4,7 +4,7 @@ import { toFileName, type KubernetesObject } from "./render-objects.ts";
 import { printKustomization, printYaml, type Tree } from "./tree.ts";
 
 /**
- * A kustomization that makes one rendered stack of another: objects that are new, patches of those that are there, and what goes.
+ * Builds a kustomization that makes one rendered stack of another: new objects, patches of changed ones, and removals.
  *
  * @param below the folder of the kustomization that it stands on, from its own.
  */
@@ -51,7 +51,7 @@ function identify({ apiVersion, kind, metadata }: KubernetesObject): Readonly<Re
   return { ...(group === undefined ? {} : { group }), version, kind, name: metadata.name };
 }
 
-/** What has kustomize drop an object (Kubernetes, "strategic merge patch"). */
+/** Builds the patch with which kustomize removes an object (Kubernetes, "strategic merge patch"). */
 function remove({ apiVersion, kind, metadata: { name, namespace } }: KubernetesObject): object {
   return { $patch: "delete", apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
 }

@@ -14,7 +14,7 @@ const heading = `# What is yours: put in what is true of your deployment, here a
 `;
 
 /**
- * A kustomization to fill in: the values of a rendered stack that are somebody's own, which are those that another stack has otherwise.
+ * Builds a kustomization to fill in, with the values of a rendered stack that are somebody's own: those that differ in another stack.
  *
  * @throws {Error} for a value that stands where this can't set it.
  */
@@ -50,7 +50,7 @@ export function buildOwnOverlay(
   ]);
 }
 
-/** What of an object is somebody's own, as a patch; `undefined` where nothing is. */
+/** Picks somebody's own values of an object, as a patch; `undefined` if it has none. */
 function pickOwn(object: KubernetesObject, other: KubernetesObject): KubernetesObject | undefined {
   const { apiVersion, kind, metadata } = object;
   const named = { apiVersion, kind, metadata: { name: metadata.name, namespace: metadata.namespace ?? "" } };
@@ -84,7 +84,7 @@ function podOf(object: KubernetesObject): PodSpec {
   return template?.spec ?? {};
 }
 
-/** An object without variables and images, which have their own places in a kustomization. */
+/** Removes variables and images, which have their own places in a kustomization. */
 function withoutOwn(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutOwn);
   if (typeof value !== "object" || value === null) return value;
@@ -92,7 +92,7 @@ function withoutOwn(value: unknown): unknown {
   return Object.fromEntries(kept.map(([key, inner]) => [key, withoutOwn(inner)]));
 }
 
-/** The images that are named by a tag, as kustomize replaces them. */
+/** Prints the images that are named by a tag, as kustomize replaces them. */
 function printImages(objects: readonly KubernetesObject[]): string {
   const pods = objects.map(podOf);
   const images = pods.flatMap((pod) => lists.flatMap((list) => (pod[list] ?? []).map(({ image }) => image)));

@@ -10,7 +10,7 @@ export type KubernetesObject = Readonly<{
 }> &
   Readonly<Record<string, unknown>>;
 
-/** What Pulumi needs, and a checksum that kustomize has no need of: it names a Secret by its content, so that pods follow. */
+/** Annotations for Pulumi, and a checksum that kustomize does not need: it names a Secret by its content, so that pods follow. */
 const ownAnnotations = /^(?:pulumi\.com\/|gatehouse\.io\/files$)/;
 
 /**
@@ -40,12 +40,12 @@ export async function renderObjects(
   return objects.toSorted((a, b) => (toFileName(a) < toFileName(b) ? -1 : 1));
 }
 
-/** The name of an object's file, which no other object has. */
+/** Builds the name of an object's file, which no other object has. */
 export function toFileName({ kind, metadata }: KubernetesObject): string {
   return `${kind}-${metadata.name}.yaml`;
 }
 
-/** A value without Pulumi's marks of secrets and what only Pulumi reads. */
+/** Removes Pulumi's marks of secrets, and what only Pulumi reads. */
 function clean(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(clean);
   if (typeof value !== "object" || value === null) return value;
