@@ -20,17 +20,17 @@ import {
   listLiveFiles,
 } from "./service-spec.ts";
 
-/** A service's specification, and what its own schema has against its settings. */
+/** A service's specification, and the problems that its own schema finds in its settings. */
 export type BuiltService = Readonly<{ spec: ServiceSpec; problems: readonly ConfigProblem[] }>;
 
-/** What every service of Gatehouse can be given besides its own arguments. */
+/** Arguments that every service of Gatehouse takes besides its own. */
 export type CommonArgs = Readonly<{
   /** Settings that win over those that the deployment makes, by the keys of the service's settings file. */
   settings?: SettingsTree | undefined;
   limits?: ResourceLimits | undefined;
 }>;
 
-/** What a builder says of a service of Gatehouse; the rest follows from its settings. */
+/** Parts of a specification that a builder chooses; the rest follows from the service's settings. */
 type Outline = Omit<
   ServiceSpec,
   "environment" | "files" | "liveSecrets" | "arguments" | "user" | "limits" | "replicas" | "edges"
@@ -39,9 +39,9 @@ type Outline = Omit<
     definition: SettingsDefinition;
     tree: SettingsTree;
     files?: readonly FileSpec[];
-    /** Settings that come by a file that is read again as it changes. */
+    /** Settings in a file that the service reads again as it changes. */
     live?: LiveSettings | undefined;
-    /** Settings that come by a file that the service is handed over by as it changes. */
+    /** Settings in a file whose change hands the service over. */
     handed?: HandedSettings | undefined;
     edges?: ServiceSpec["edges"];
     limits: ResourceLimits;
@@ -49,7 +49,7 @@ type Outline = Omit<
     user?: ServiceSpec["user"];
   }>;
 
-/** Makes the specification of a service of Gatehouse: the image's subcommand of the service's name, with rendered settings. */
+/** Builds the specification of a service of Gatehouse: the image's subcommand of the service's name, with rendered settings. */
 export function buildService(outline: Outline, common: CommonArgs): BuiltService {
   const {
     definition,
@@ -83,13 +83,16 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
   };
 }
 
-/** What a service was given, as it reports what it runs with: digests of the settings in its environment, and of the files that it reads as they change by their names. */
+/**
+ * Digests of a service's configuration, as it reports them itself: of the settings in its environment, and by name of the files that it reads again as
+ * they change.
+ */
 export type GivenConfiguration = Readonly<{
   settingsSha256: string;
   files: Readonly<Record<string, Output<string>>>;
 }>;
 
-/** What a specification gives its service. */
+/** Describes the configuration that a specification gives its service. */
 export function describeGivenConfiguration(definition: SettingsDefinition, spec: ServiceSpec): GivenConfiguration {
   const files = listLiveFiles(spec).map(({ name, content }) => {
     const digest = output(content).apply((text) => hash("sha256", text));

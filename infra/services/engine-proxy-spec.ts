@@ -6,13 +6,13 @@ import { engineSocketDirectory, engineSocketPath, engineSocketVolume } from "./s
 /** Arguments of {@link engineProxySpec}. */
 export type EngineProxyArgs = CommonArgs &
   Readonly<{
-    /** The one container that it lets its caller inspect, restart and run `node_cli` in. */
+    /** The one container in which its caller may run `node_cli`, and which its caller may inspect and restart. */
     container: string;
     /** The one directory of that container that `node_cli` is run in; default: that of v0.11 and later. */
     binDirectory: string | undefined;
   }>;
 
-/** Where the proxy finds the engine's own socket in its container. */
+/** Path of the engine's own socket in the proxy's container. */
 export const enginePathInProxy = "/run/docker.sock";
 
 /** Builds the engine proxy: no network, the only holder of the engine's socket, its own socket on a shared volume. */

@@ -10,7 +10,7 @@ import type { Replicas } from "./service-spec.ts";
 /** Arguments of {@link facilitatorSpec}. */
 export type FacilitatorArgs = CommonArgs &
   Readonly<{
-    /** What replicas keep their ledger in; absent: a file of one process. */
+    /** Database of the ledger, which replicas share; absent: a file of one process. */
     database?: Database | undefined;
     /** Default: one. */
     replicas?: Replicas | undefined;
@@ -30,7 +30,7 @@ export type FacilitatorArgs = CommonArgs &
 const { operations, ports } = stackServices.facilitator;
 
 /**
- * Its settings file, where it is handed over as that changes. What says which chain it settles on, and where its ledger is, stays in the environment: two
+ * Its settings file, if it is handed over when that changes. Settings that choose its chain and the place of its ledger stay in the environment: two
  * processes may settle at one time only by the same ledger.
  */
 const handedSettings = {
@@ -44,7 +44,7 @@ const handedSettings = {
   ],
 } as const;
 
-/** What a person can do about a missing key in a stack's configuration, instead of in the service's own. */
+/** Problem of a missing key, with the remedy in the stack's configuration instead of the service's own. */
 const missingKey = describeProblem("signerPrivateKey", {
   wrong: "missing; expected the key of the account that submits settlements and pays their gas.",
   remedy: [

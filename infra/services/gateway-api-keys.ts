@@ -4,12 +4,12 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { liveFilesDirectory, type FileSpec } from "./service-spec.ts";
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 
-/** API keys of the gateway's private listener, by whom they belong to. */
+/** API keys of the gateway's private listener, by holder. */
 export type GatewayApiKeys = StackConfig["gatewayApiKeys"];
 
-/** How a stack's API keys come to the gateway, and what is wrong with them. */
+/** Delivery of a stack's API keys to the gateway, and their problems. */
 export type RenderedApiKeys = Readonly<{
-  /** Where the gateway finds them; absent where the settings name an operator's own file. */
+  /** Path of the gateway's file of keys; undefined if the settings name an operator's own file. */
   keysPath: string | undefined;
   liveFiles: readonly FileSpec[];
   problems: readonly ConfigProblem[];
@@ -20,8 +20,8 @@ const pathOfKeys = ["gateway", "callers", "keysPath"] as const;
 const key = "gatewayApiKeys";
 
 /**
- * Delivers API keys by a file that the gateway reads again as it changes: a key is given and withdrawn without a stop. The file is there, if empty, before the
- * first key is. An operator's own file (`gateway.callers.keysPath`) takes its place.
+ * Renders API keys into a file that the gateway reads again as it changes: a key is given and withdrawn without a stop. The file is there, if empty,
+ * before the first key is. An operator's own file (`gateway.callers.keysPath`) takes its place.
  */
 export function renderApiKeys(keys: GatewayApiKeys = {}, settings: SettingsTree = {}): RenderedApiKeys {
   const holders = Object.entries(keys);
@@ -38,7 +38,7 @@ export function renderApiKeys(keys: GatewayApiKeys = {}, settings: SettingsTree 
   };
 }
 
-/** The gateway would answer a holder of a tier that it does not have with an error. */
+/** Finds holders of tiers that the gateway does not have, whom it would answer with an error. */
 function findUnknownTiers(keys: GatewayApiKeys, settings: SettingsTree): readonly ConfigProblem[] {
   const tiers = policyShape.tiers.safeParse(findRenderedValue(settings, ["gateway", "tiers"]));
   // What is wrong with the tiers themselves is reported there.

@@ -1,6 +1,6 @@
 import { operatorPaths } from "#daemon/stack-services.ts";
 
-/** How a service is probed; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
+/** Probe of a service; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
 export type HealthSpec = NetworkHealth | PortHealth | SocketHealth | CommandHealth;
 
 /** A service on a port. */
@@ -10,17 +10,17 @@ export type NetworkHealth = Readonly<{
   readyPath: string;
   livePath: string;
   startupPath: string;
-  /** How long the first start may take before the service counts as failed. */
+  /** Time that the first start may take, in seconds, before the service counts as failed. */
   startWithinSeconds: number;
-  /** The program that probes an image that is not one of Gatehouse's from within; absent: the program of Gatehouse's images. */
+  /** Command that probes an image other than Gatehouse's from within; absent: the program of Gatehouse's images. */
   command?: readonly string[];
 }>;
 
-/** A service of which one can see from outside its container only whether its port is open. */
+/** A service that shows outside of its container only whether its port is open. */
 export type PortHealth = Readonly<{
   kind: "port";
   port: string;
-  /** What its image can be asked with from within, where whoever made the image says so. */
+  /** Command that checks it from within, if whoever made its image says so. */
   command: readonly string[] | undefined;
   startWithinSeconds: number;
 }>;
@@ -32,8 +32,8 @@ type SocketHealth = Readonly<{ kind: "socket"; socketPath: string; startWithinSe
 type CommandHealth = Readonly<{ kind: "command"; command: readonly string[]; startWithinSeconds: number }>;
 
 /**
- * How often a service is queried, in seconds; both targets take their times from here. Once it is well, seldom where a probe starts a process in
- * its container (Docker), more often where it is a connection from outside (Kubernetes).
+ * Times between probes of a service, in seconds; both targets take theirs from here. A service that is well is probed seldom if a probe starts a process
+ * in its container (Docker), more often if it is a connection from outside (Kubernetes).
  */
 export const healthTimes = {
   timeout: 5,
@@ -42,7 +42,7 @@ export const healthTimes = {
   process: {
     every: 30,
     failures: 3,
-    /** Where an engine knows one interval alone: for Gatehouse's program, which rests by itself once the service is well, and for others. */
+    /** For engines that know one interval only: of Gatehouse's program, which rests by itself once the service is well, and of other programs. */
     withoutStartInterval: { rests: { every: 2, failures: 5 }, others: { every: 5, failures: 3 } },
   },
   connection: { ready: { every: 5, failures: 3 }, live: { every: 10, failures: 6 } },

@@ -20,15 +20,15 @@ export type NodeArgs = CommonArgs &
   Readonly<{
     chainId: number;
     version: string;
-    /** User that the node's own image runs as; absent for the devnet, which is one of Gatehouse's images. */
+    /** User that the node's own image runs as; undefined for the devnet, which is one of Gatehouse's images. */
     imageUser: number | undefined;
-    /** How the node reaches the Pushgateway. */
+    /** Edge from the node to the Pushgateway. */
     pushEdge: Edge;
     /** Command of the node's own image that shows whether the node is well. */
     healthCommand: readonly string[] | undefined;
-    /** The node's first configuration; its peers' port is the one that is exposed. */
+    /** First configuration of the node; its peers' port is the one that is exposed. */
     conf: Omit<NodeConfArgs, "version">;
-    /** Where the node's own image has its programs. */
+    /** Place of the programs in the node's own image. */
     programs: ProgramPlace;
     /** The node's keys; the devnet has none. */
     keys: NodeKeys;
@@ -100,10 +100,10 @@ function devnetNode(args: NodeArgs): BuiltService {
   );
 }
 
-/** A node that replays its log answers late; one that is ended meanwhile would have to begin again. */
+/** Time for a node that replays its log before it answers: if it were ended meanwhile, it would have to begin again. */
 const replayMaxSeconds = 86_400;
 
-/** The operator's image starts by its own entry point; what could be run in it to check its health, only the operator knows. */
+/** Builds the node of the operator's image, which starts by its own entry point; only the operator knows a command in it that checks its health. */
 function realNode(args: NodeArgs, uid: number): ServiceSpec {
   const seed = buildNodeConfSeed({ ...args.conf, version: args.version }, args.programs);
   return {

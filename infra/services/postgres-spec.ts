@@ -21,8 +21,8 @@ export const postgresPort = stackServices.postgres.ports.sql;
 export const postgresRole = "gatehouse";
 
 /**
- * Where the images' user may write. Up to version 17 they keep the database one directory deeper, from 18 on in one of the version's
- * name; with our own directory under it a volume serves all of them.
+ * Directory that the images' user may write to. Up to version 17 they keep the database one directory deeper, from 18 on in one of the version's name;
+ * with our own directory under it a volume serves all of them.
  */
 const homeDirectory = "/var/lib/postgresql";
 
@@ -60,10 +60,10 @@ export function postgresSpec(args: PostgresArgs): BuiltService {
   return { spec, problems: [] };
 }
 
-/** Over TCP: while the database is first made, the server listens on its socket alone. */
+/** Checks over TCP: while the database is first made, the server listens on its socket alone. */
 const readinessCommand = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=${postgresPort}`];
 
-/** The PostgreSQL server of a stack's own, where it has one. */
+/** Finds the stack's own PostgreSQL server, if it has one. */
 export function findOwnDatabase(
   { postgresImage, postgresPassword, postgresUser, limits }: StackConfig,
   secret: (text: string) => DeploymentSecret,
@@ -72,14 +72,14 @@ export function findOwnDatabase(
   return { password: secret(postgresPassword), imageUser: postgresUser, limits: limits.postgres };
 }
 
-/** How a person names a database that runs already. */
+/** Example of the setting that names an existing database. */
 export const databaseExample = {
   key: "databaseUrl",
   secret: true,
   value: "postgresql://<user>:<password>@<host>:5432/<database>",
 } as const;
 
-/** What is wrong with the server of a stack's own: it is one container of a Docker host, with a password and no other database. */
+/** Finds problems of the stack's own server: it is one container of a Docker host, with a password and no other database. */
 export function findOwnDatabaseProblems(config: StackConfig): readonly ConfigProblem[] {
   const { postgresImage, postgresPassword, databaseUrl, target } = config;
   if (postgresImage === undefined) {

@@ -1,14 +1,14 @@
 import type { ServiceName } from "./service-spec.ts";
 
-/** How a host publishes the services of a stack: operators' ports on loopback, the public ones at an address. */
+/** A host's publication of the services of a stack: operators' ports on loopback, the public ones at an address. */
 export type Published = Readonly<{
   /** Whether the public ports are on loopback, too. */
   isPublicLoopback: boolean;
-  /** The names by which containers next to a service reach it. A page in a browser on the host has none of them (DNS rebinding). */
+  /** Names by which containers next to a service reach it. A page in a browser on the host can use none of them (DNS rebinding). */
   namesOf: (service: ServiceName) => readonly string[];
 }>;
 
-/** The Host headers that the operators' listener of a published service takes besides addresses and localhost; absent: any. */
+/** Lists the Host headers that the operators' listener of a published service takes besides addresses and localhost; absent: any. */
 export function listOperatorHosts(
   service: ServiceName,
   published: Published | undefined,

@@ -7,7 +7,7 @@ import { describeProblem, type ConfigProblem } from "../config/config-problem.ts
 import type { Edge } from "./service-spec.ts";
 import { parseServiceNamespace } from "./upstream-edges.ts";
 
-/** Where the node pushes its metrics, and the edge by which it and its sidecar get there. */
+/** Target of the node's metrics, and the edge by which the node and its sidecar reach it. */
 export type PushTarget = Readonly<{
   /** Host name or IP address, as `monitor_config` takes it: without a protocol (specification, "monitor_config keys"). */
   host: string;
@@ -15,7 +15,7 @@ export type PushTarget = Readonly<{
   edge: Edge;
 }>;
 
-/** The Pushgateway of a stack: its own, or the operator's by `pushgatewayUrl`. */
+/** Finds the Pushgateway of a stack: its own, or the operator's by `pushgatewayUrl`. */
 export function findPushTarget({ pushgatewayUrl }: StackConfig, addresses: Addresses): PushTarget {
   if (pushgatewayUrl === undefined) {
     return {
@@ -32,12 +32,12 @@ export function findPushTarget({ pushgatewayUrl }: StackConfig, addresses: Addre
   return { host, port, edge: { to: "host", port, cidr } };
 }
 
-/** The image of a stack's own Pushgateway; `undefined` where it runs none. */
+/** Finds the image of a stack's own Pushgateway; `undefined` if it runs none. */
 export function findPushgatewayImage({ pushgatewayImage, pushgatewayUrl }: StackConfig): string | undefined {
   return pushgatewayUrl === undefined ? (pushgatewayImage ?? stackServices.pushgateway.official) : undefined;
 }
 
-/** What is wrong with how a stack names its Pushgateway. */
+/** Finds problems of the Pushgateway that a stack names. */
 export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: StackConfig): readonly ConfigProblem[] {
   if (pushgatewayUrl === undefined) return [];
   const problems: ConfigProblem[] = [];
@@ -65,7 +65,7 @@ export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: St
   return problems;
 }
 
-/** Whether a connection to this host stays in the container that makes it; that to no address in particular does, too. */
+/** Whether a connection to this host stays in the container that makes it, as one to no address in particular does, too. */
 function isOwnHost(host: string): boolean {
   return isLoopback(host) || host === "0.0.0.0" || host === "::";
 }

@@ -11,7 +11,7 @@ export type PushgatewayArgs = Readonly<{ limits?: ResourceLimits | undefined }>;
 /** The official image's own working directory, which a new volume takes over with its owner. */
 const directory = "/pushgateway";
 
-/** What was pushed in the seconds before a kill is lost; a node pushes again after its interval. */
+/** Interval of saving: what was pushed within it before a kill is lost, and a node pushes again after its own interval. */
 const persistenceInterval = "30s";
 
 /**

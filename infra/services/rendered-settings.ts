@@ -11,32 +11,32 @@ import { filesDirectory, liveFilesDirectory, liveSecretsDirectory, type FileSpec
 export type RenderedSettings = Readonly<{
   environment: Readonly<Record<string, string>>;
   files: readonly FileSpec[];
-  /** What a service reads again as it changes, where it was requested. */
+  /** Files that the service reads again as they change, if any were requested. */
   liveFiles: readonly FileSpec[];
-  /** Secrets of a service that is handed over by them as they change. */
+  /** Secrets whose change hands the service over. */
   liveSecrets: readonly FileSpec[];
   problems: readonly ConfigProblem[];
 }>;
 
-/** Settings that a service takes from a file as well, which it reads again as it changes: these keys below `at`. */
+/** Settings that a service also takes from a file, which it reads again as it changes: these keys below `at`. */
 export type LiveSettings = Readonly<{ at: readonly string[]; keys: readonly string[]; file: string }>;
 
-/** A service's settings file, which it is handed over by as it changes. */
+/** A service's settings file whose change hands the service over. */
 export type HandedSettings = Readonly<{
   file: string;
-  /** Settings that stay in the environment, by the beginnings of their paths: with another value, it is another container anyway. */
+  /** Settings that stay in the environment, by the beginnings of their paths: another value makes another container anyway. */
   fixed: readonly (readonly string[])[];
-  /** Whether it is handed over by its secrets, too. One that pays or is paid is not: two processes may not have two ledgers or signers. */
+  /** Whether a change of its secrets hands it over, too. Not one that pays or is paid: two processes may not have two ledgers or signers. */
   withSecrets: boolean;
 }>;
 
-/** What of a service's settings comes by files that it reads again as they change. */
+/** Settings of a service in files that it reads again as they change. */
 export type SettingsDelivery = Readonly<{ live?: LiveSettings | undefined; handed?: HandedSettings | undefined }>;
 
 /**
- * Turns settings into a container's environment and files, and has the service's own reader read them back: what the service
- * would refuse at its start is a problem here. Secrets become files, named by `<NAME>_FILE`; what `live` names becomes one file, and
- * with `handed` the rest, but for secrets, another.
+ * Renders settings into a container's environment and files, and has the service's own reader read them back: what the service would refuse at its start
+ * is a problem here. Secrets become files, named by `<NAME>_FILE`; the settings of `live` become one file, and with `handed` the rest, but for secrets,
+ * another.
  */
 export function renderSettings(
   definition: SettingsDefinition,
@@ -97,7 +97,7 @@ function beginsWithAny(path: readonly string[], beginnings: readonly (readonly s
   return beginnings.some((beginning) => beginning.every((part, index) => path[index] === part));
 }
 
-/** The file is there, if empty, before the first of its settings is set: the service gets its path at its start. */
+/** Builds the file of live settings. It is there, if empty, before the first of its settings is set: the service gets its path at its start. */
 function liveFileOf(tree: SettingsTree, { at, keys, file }: LiveSettings): FileSpec {
   const found = keys.map((key) => [key, findRenderedValue(tree, [...at, key])] as const);
   const content = Object.fromEntries(found.filter(([, value]) => value !== undefined));
@@ -108,7 +108,7 @@ function toJson5File(name: string, content: object): FileSpec {
   return { name, content: `${JSON.stringify(content, undefined, 2)}\n`, secret: false };
 }
 
-/** A secret of the deployment's, or one that a stack wrote among its settings. */
+/** Finds the secret of a setting: the deployment's, or one that a stack wrote among its settings. */
 function secretOf(leaf: SettingsLeaf, value: unknown): Pick<DeploymentSecret, "check" | "value"> | undefined {
   if (isDeploymentSecret(value)) return value;
   if (!leaf.secret) return undefined;
@@ -168,7 +168,7 @@ function isBranch(value: unknown): value is SettingsTree {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isDeploymentSecret(value);
 }
 
-/** Lays `over` on `base`, key by key; where both have a value, `over` wins. */
+/** Merges `over` into `base`, key by key; if both have a value, `over` wins. */
 export function mergeTrees(base: SettingsTree, over: SettingsTree): SettingsTree {
   const merged: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
@@ -178,12 +178,12 @@ export function mergeTrees(base: SettingsTree, over: SettingsTree): SettingsTree
   return merged;
 }
 
-/** What stands at a path, `undefined` when nothing does. */
+/** Finds the value at a path; `undefined` if there is none. */
 export function findRenderedValue(tree: SettingsTree, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, key) => (isBranch(value) ? value[key] : undefined), tree);
 }
 
-/** The paths of everything in a tree that is no branch, or a branch that `stop` names. */
+/** Lists the paths of all values in a tree that are no branch, or a branch that `stop` names. */
 function leafPaths(
   tree: SettingsTree,
   stop: (path: readonly string[]) => boolean,

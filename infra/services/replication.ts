@@ -6,10 +6,10 @@ import { databaseExample, postgresPort, postgresRole } from "./postgres-spec.ts"
 import { stateDirectory, type Edge, type VolumeSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./rendered-settings.ts";
 
-/** The PostgreSQL database that ledgers are kept in, and the edge by which its clients reach it. */
+/** The PostgreSQL database of ledgers, and the edge by which its clients reach it. */
 export type Database = Readonly<{ url: DeploymentSecret; edge: Edge }>;
 
-/** What a ledger is kept in, as the parts of a specification: a database, or a file on a volume that is kept. */
+/** Parts of a specification that keep a ledger: in a database, or in a file on a kept volume. */
 export type LedgerParts = Readonly<{
   settings: SettingsTree;
   volumes: readonly VolumeSpec[];
@@ -17,8 +17,8 @@ export type LedgerParts = Readonly<{
 }>;
 
 /**
- * Puts a service's ledger into the database, or into a file of this name on its own volume. One that is handed over has a volume in any case, for the
- * settings that last served.
+ * Puts a service's ledger into the database, or into a file of this name on its own volume. A service that is handed over has a volume in any case, for
+ * the settings that last served.
  */
 export function buildLedgerParts(
   database: Database | undefined,
@@ -35,7 +35,7 @@ export function buildLedgerParts(
   };
 }
 
-/** The database of a stack, where it has one: by URL, or a server of the stack's own, which is entered with its password. */
+/** Finds the database of a stack, if it has one: by URL, or the stack's own server, which takes its password. */
 export function findDatabase(
   { databaseUrl, databaseCidr, postgresImage, postgresPassword }: StackConfig,
   { addresses, secret }: Readonly<{ addresses: Addresses; secret: (text: string) => DeploymentSecret }>,
@@ -53,7 +53,7 @@ export function findDatabase(
   };
 }
 
-/** What is wrong with a stack's replicas: several need one database, and Docker runs one container a service. */
+/** Finds problems of a stack's replicas: several need one database, and Docker runs one container a service. */
 export function findReplicationProblems(config: StackConfig): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   for (const key of ["facilitatorReplicas", "resourceServerReplicas"] as const) {

@@ -16,11 +16,11 @@ import type { Token } from "./facilitator-spec.ts";
 /** Routes that are sold, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
 export type Routes = Readonly<Record<string, unknown>>;
 
-/** The tokens that the resource server sells and the gateway takes: both ends get the same names. */
+/** Tokens that the resource server sells and the gateway takes: both ends get the same names. */
 export type AccessTokens = Readonly<{
   /** Key that signs them, PEM (PKCS #8), Ed25519. */
   privateKey: DeploymentSecret | undefined;
-  /** Where the gateway finds what it verifies them by. */
+  /** URL of the key set by which the gateway verifies them. */
   keySetUrl: string;
   issuer: string;
   audience: string;
@@ -29,24 +29,24 @@ export type AccessTokens = Readonly<{
 /** Arguments of {@link resourceServerSpec}. */
 export type ResourceServerArgs = CommonArgs &
   Readonly<{
-    /** What replicas keep their ledger in; absent: a file of one process. */
+    /** Database of the ledger, which replicas share; absent: a file of one process. */
     database?: Database | undefined;
     /** Default: one. */
     replicas?: Replicas | undefined;
     /** Whether changed settings hand it over in its container. Default: its container or pod is replaced. */
     isHandedOver?: boolean | undefined;
-    /** How a host publishes the service; absent where none does. */
+    /** Publication of the service on a host; absent if none publishes it. */
     published?: Published | undefined;
     chainId: number;
     payTo: string | undefined;
     token: Token | undefined;
     facilitatorUrl: string;
-    /** The tokens that routes may sell, and what signs them. */
+    /** Tokens that routes may sell, and the key that signs them. */
     accessTokens?: AccessTokens | undefined;
     routes: Routes;
-    /** URL under which clients reach the server, where it is not what they requested. */
+    /** URL under which clients reach the server, if it differs from the one that they request. */
     publicUrl: string | undefined;
-    /** The proxies before the server; absent where clients reach it themselves. */
+    /** Proxies before the server; undefined if clients reach it themselves. */
     publicProxies: PublicProxies | undefined;
   }>;
 
@@ -54,7 +54,10 @@ const { operations, ports } = stackServices["resource-server"];
 
 const routesFile = "routes.json5";
 
-/** Its settings file, where it is handed over as that changes. What says what it is paid by, and where its claims are, stays in the environment. */
+/**
+ * Its settings file, if it is handed over when that changes. Settings that choose the money it is paid in and the place of its claims stay in the
+ * environment.
+ */
 const handedSettings = {
   file: "settings.json5",
   withSecrets: false,
@@ -132,8 +135,8 @@ const offer = z.object({ payTo: z.string().optional() });
 const offering = z.object({ accepts: z.union([z.array(offer), offer]) });
 
 /**
- * The accounts that a stack's resource server may be paid at: its `payTo`, and what single offers of its routes name instead. Routes
- * that have not the right form name none; the resource server's own schema refuses them.
+ * Lists the accounts at which a stack's resource server may be paid: its `payTo`, and those that single offers of its routes name instead. Routes that
+ * have not the right form name none; the resource server's own schema refuses them.
  */
 export function listPayees(payTo: string | undefined, routes: Routes): readonly string[] {
   const named = Object.values(routes).flatMap((route) => {

@@ -11,14 +11,14 @@ export type RestoreArgs = CommonArgs &
     sha256: string;
     /** Leading directories of the archive's paths that are left out. */
     strip: number;
-    /** User that the node's own image runs as, who owns what is unpacked. */
+    /** User that the node's own image runs as, who owns the unpacked files. */
     imageUser: number | undefined;
   }>;
 
-/** How long a target waits for a restore; a chain's data can take hours to download. */
+/** Time that a target waits for a restore; a chain's data can take hours to download. */
 export const restoreTimeout = "24h";
 
-/** Builds the restore: runs to its end before the node is started, and does nothing where there are data. */
+/** Builds the restore, which runs to its end before the node is started, and does nothing if there are data. */
 export function restoreSpec(args: RestoreArgs): BuiltService {
   return buildService(
     {

@@ -20,9 +20,9 @@ import { liveFilesDirectory, stateDirectory, type ServiceSpec, chooseNodeUser } 
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
 
-/** How the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
+/** Way in which the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
 export type RestartRoute = Readonly<{
-  /** How a person runs a program in the sidecar's container, up to the program: messages to them show it. */
+  /** Command that runs a program in the sidecar's container, up to the program; messages to people show it. */
   exec: string;
 }> &
   (
@@ -35,9 +35,9 @@ export type SidecarArgs = CommonArgs &
   Readonly<{
     chainId: number;
     nodeVersion: string;
-    /** Image of the node where it is not the devnet's; its tag names the version too. */
+    /** Image of the node if it is not the devnet's; its tag names the version too. */
     nodeImage: string | undefined;
-    /** User that the node's own image runs as: the sidecar writes files that the node owns. Absent for the devnet. */
+    /** User that the node's own image runs as: the sidecar writes files that the node owns. Undefined for the devnet. */
     nodeImageUser: number | undefined;
     /** Host under which the sidecar reaches the node. */
     nodeHost: string;
@@ -47,26 +47,26 @@ export type SidecarArgs = CommonArgs &
     /** Job name of the node's metrics; unique per node. */
     jobName: string;
     restart: RestartRoute;
-    /** Tokens that the gateway's private listener takes, and where the key set is that they are verified by. */
+    /** Tokens that the gateway's private listener takes, and the URL of the key set that verifies them. */
     accessTokens?: Omit<AccessTokens, "privateKey">;
-    /** API keys that the gateway's private listener takes; with neither these nor tokens, it is off. */
+    /** API keys that the gateway's private listener takes; without keys and tokens, the listener is off. */
     apiKeys?: GatewayApiKeys;
-    /** How the node's volume grows, on Kubernetes; absent where it does not. */
+    /** Growth of the node's volume, on Kubernetes; undefined if it does not grow. */
     volumeGrowth: VolumeGrowth | undefined;
-    /** The proxies before the gateway; absent where callers reach it themselves. */
+    /** Proxies before the gateway; undefined if callers reach it themselves. */
     publicProxies: PublicProxies | undefined;
-    /** How a host publishes the sidecar; absent where none does. */
+    /** Publication of the sidecar on a host; absent if none publishes it. */
     published?: Published | undefined;
   }>;
 
-/** When the node's volume grows, by how much and how far. */
+/** Threshold, step and limit of the growth of the node's volume. */
 export type VolumeGrowth = Readonly<{
   growBelowFreeRatio?: number | undefined;
   stepGibibytes?: number | undefined;
   ceilingGibibytes: number;
 }>;
 
-/** The command in the image, which has no shell and no `gatehouse` on its path. */
+/** Command in the image, which has no shell and no `gatehouse` on its path. */
 const gatehouseProgram = "node /app/cli/gatehouse.js";
 
 const { operations, ports } = stackServices.sidecar;
@@ -81,17 +81,18 @@ export const engineSocketPath = `${engineSocketDirectory}/engine.sock`;
 export const engineSocketVolume = "engine-socket";
 
 /**
- * How long a real node that has answered since its start may be silent before the sidecar restarts it. Nobody else would: an engine never
- * restarts an unwell container, and a cluster can only see that the port is open.
+ * Time that a real node that has answered since its start may be silent before the sidecar restarts it. Nobody else would: an engine never restarts an
+ * unwell container, and a cluster can only see that the port is open.
  */
 const hungAfterMs = 900_000;
 
-/** The gateway's policy, by a file that it reads again as it changes; absent where the operator names their own file. */
+/** The gateway's policy, in a file that it reads again as it changes; not used if the operator names their own file. */
 const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), file: "policy.json5" } as const;
 
 /**
- * All other settings, by a file as well: as it changes, a new process takes the sidecar's place, and the gateway answers meanwhile. What says which node it is
- * stays in the environment, where policies see it: another node is another container, and so is another way to it. Secrets are no part of the file either.
+ * All other settings, in a file as well: as it changes, a new process takes the sidecar's place, and the gateway answers meanwhile. Settings that
+ * identify the node stay in the environment, where policies see them: another node is another container, and so is another way to it. Secrets are no
+ * part of the file either.
  */
 const handedSettings = {
   file: "settings.json5",
@@ -166,7 +167,7 @@ function hasPrivateListener({ accessTokens, apiKeys = {} }: SidecarArgs): boolea
   return accessTokens !== undefined || Object.keys(apiKeys).length > 0;
 }
 
-/** The private listener runs where it has API keys to read, if only an empty file. */
+/** Builds the settings of the sidecar. The private listener runs if it has API keys to read, if only an empty file. */
 function sidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefined): SettingsTree {
   return {
     listen: { host: "0.0.0.0", port: ports.status, ...listOperatorHosts("sidecar", args.published) },
@@ -206,7 +207,7 @@ function sidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefined): S
   };
 }
 
-/** Who bought a token of the resource server has its tier at the private listener (specification, Authentication, 4). */
+/** Builds the settings by which whoever bought a token of the resource server has its tier at the private listener (specification, Authentication, 4). */
 function tokenTree(tokens: SidecarArgs["accessTokens"]): SettingsTree {
   if (tokens === undefined) return {};
   const { keySetUrl, issuer, audience } = tokens;

@@ -31,28 +31,28 @@ import type { VolumeSnapshotArgs } from "./volume-snapshot-spec.ts";
 export type StackArgs = Readonly<{
   node: NodeArgs;
   sidecar: SidecarArgs;
-  /** The snapshot that chain data are restored from, where there is one. */
+  /** Snapshot that chain data are restored from, if there is one. */
   restore: RestoreArgs | undefined;
-  /** When snapshots of the node's volume are taken, where they are. */
+  /** Schedule of the snapshots of the node's volume, if there are to be any. */
   volumeSnapshots: VolumeSnapshotArgs | undefined;
-  /** The stack's own Pushgateway; absent where it uses one that runs already. */
+  /** The stack's own Pushgateway; undefined if it uses an existing one. */
   pushgateway: PushgatewayArgs | undefined;
-  /** The PostgreSQL server of the stack's own, where it has one. */
+  /** The stack's own PostgreSQL server, if it has one. */
   postgres: PostgresArgs | undefined;
   facilitator: FacilitatorArgs;
   resourceServer: ResourceServerArgs;
-  /** The sample upstream, where the stack sells no other routes. */
+  /** The sample upstream, if the stack sells no other routes. */
   upstream: CommonArgs | undefined;
-  /** What watches the stack, where it brings that. */
+  /** Monitoring services that the stack brings, if any. */
   observability: ObservabilityArgs | undefined;
 }>;
 
-/** What the arguments are made from besides the configuration. */
+/** Names, addresses and secrets of the target, for the arguments. */
 export type StackContext = Readonly<{
-  /** Begins the names of the stack's resources, e.g. `gatehouse-dev`; also the job name of the node's metrics. */
+  /** Prefix of the stack's resource names, e.g. `gatehouse-dev`; also the start of the job name of the node's metrics. */
   prefix: string;
   addresses: Addresses;
-  /** How a host publishes the services, where one does. */
+  /** A host's publication of the services; absent if the target publishes none. */
   published?: Published | undefined;
   restart: RestartRoute;
   /** Makes a secret of text, so that Pulumi encrypts it wherever it is stored. */
@@ -166,7 +166,7 @@ function nodeArgs(
   };
 }
 
-/** Where the sidecar looks for the node's programs, which is where the deployment has to put them. */
+/** Finds the place at which the sidecar looks for the node's programs, and where the deployment therefore puts them. */
 function programPlace({ settings }: StackConfig): ProgramPlace {
   const given = (path: readonly string[]) => {
     const value = findRenderedValue(settings.sidecar ?? {}, path);

@@ -2,19 +2,19 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 
-/** The proxies before a stack's public services, as settings of those take them. */
+/** Proxies before a stack's public services, in the form of the services' settings. */
 export type PublicProxies = Readonly<{ trustedProxies: readonly string[]; forwardedHops?: number }>;
 
 /**
- * Where clusters have their pods: private networks (RFC 1918, 6598, 4193). Loopback is left out: what comes from there, such as a
- * port-forward, has no proxy before it.
+ * Usual networks of a cluster's pods: private ones (RFC 1918, 6598, 4193). Loopback is left out: a connection from there, such as a port-forward's, has
+ * no proxy before it.
  */
 const podNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
 
 /**
- * The proxies of a stack with a public way in; `undefined` without one. Nobody but the cluster knows the controller's addresses, but the
- * network policies let no other pod in, so by default any private address is the controller. It is believed for one hop: a client whose own
- * address is private, or became so on a load balancer's way, is still not believed itself.
+ * Finds the proxies of a stack with a public way in; `undefined` without one. Nobody but the cluster knows the controller's addresses, but the network
+ * policies let no other pod in, so by default any private address is the controller. It is believed for one hop: a client whose own address is private,
+ * or became so on a load balancer's way, is still not believed itself.
  */
 export function findPublicProxies({ ingress, gatewayApi }: StackConfig): PublicProxies | undefined {
   const way = ingress ?? gatewayApi;
@@ -23,7 +23,7 @@ export function findPublicProxies({ ingress, gatewayApi }: StackConfig): PublicP
   return trustedProxies === undefined ? { trustedProxies: podNetworks, forwardedHops: 1 } : { trustedProxies };
 }
 
-/** What a person should know of the proxies that are believed where the stack does not say which; `undefined` when there is nothing. */
+/** Warns of proxies that are believed by default, because the stack names none; `undefined` if it does. */
 export function warnOfTrustedProxies({ target, ingress, gatewayApi }: StackConfig): ConfigProblem | undefined {
   const way = ingress ?? gatewayApi;
   if (target !== "kubernetes" || way === undefined || way.trustedProxies !== undefined) return undefined;
@@ -47,7 +47,7 @@ const lists = [
   { service: "resource-server", path: ["listen", "trustedProxies"] },
 ] as const;
 
-/** What is wrong with how a stack with a public way in says whom its services believe. */
+/** Finds lists of trusted proxies that are empty although the stack has a public way in. */
 export function findTrustedProxiesProblems(config: StackConfig): readonly ConfigProblem[] {
   if (findPublicProxies(config) === undefined) return [];
   const way = config.ingress === undefined ? "gatewayApi" : "ingress";

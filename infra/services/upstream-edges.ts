@@ -2,20 +2,20 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import type { Edge } from "./service-spec.ts";
 
-/** A route that is forwarded; whether it is right in all else is the resource server's own schema to say. */
+/** A forwarded route; the resource server's own schema judges the rest of it. */
 const withUpstream = z.object({ upstream: z.url() });
 
 /** A Service's name with its namespace (Kubernetes, "DNS for Services and Pods"): `<name>.<namespace>.svc`, with or without the cluster's domain. */
 const serviceName = /^[^.]+\.(?<namespace>[^.]+)\.svc(\.|$)/;
 
-/** The namespace of a Service by its host name; `undefined` for another host. */
+/** Parses the namespace of a Service from its host name; `undefined` for another host. */
 export function parseServiceNamespace(host: string): string | undefined {
   return serviceName.exec(host)?.groups?.["namespace"];
 }
 
 /**
- * The connections that routes need to reach their upstreams: to the namespace that a Service's name contains, to an address that stands in the
- * URL, else to the internet. A name without a dot is one of the stack's own services, whose edges their builders know.
+ * Lists the connections from routes to their upstreams: to the namespace that a Service's name contains, to an address that stands in the URL, else to
+ * the internet. A name without a dot is one of the stack's own services, whose edges their builders know.
  */
 export function listUpstreamEdges(routes: Readonly<Record<string, unknown>>): readonly Edge[] {
   return Object.values(routes).flatMap((route) => {

@@ -2,17 +2,17 @@ import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { workspace } from "./node/node-layout.ts";
 
-/** When snapshots of a node's volume are taken, and how many are kept. */
+/** Schedule of the snapshots of a node's volume, and the number that is kept. */
 export type VolumeSnapshotArgs = CommonArgs &
   Readonly<{
     /** Cron expression, in UTC. */
     schedule: string;
     keep: number;
-    /** VolumeSnapshotClass; absent leaves it to the cluster. */
+    /** VolumeSnapshotClass; undefined leaves it to the cluster. */
     className?: string | undefined;
   }>;
 
-/** Builds what takes one snapshot and ends; it contacts the API server alone. */
+/** Builds the service that takes one snapshot and ends; it contacts the API server alone. */
 export function volumeSnapshotSpec(args: VolumeSnapshotArgs): BuiltService {
   return buildService(
     {

@@ -4,7 +4,7 @@ import { chainDataDirectory, confPath, keysDirectory, nodePorts, deriveProgramDi
 import { keyFiles } from "./node-keys.ts";
 import type { HostAddress, SeedSpec, ServiceSpec } from "../service-spec.ts";
 
-/** What a node's first configuration is made from. */
+/** Values of a node's first configuration. */
 export type NodeConfArgs = Readonly<{
   version: string;
   /** Address that the node announces to its peers. */
@@ -20,26 +20,26 @@ export type NodeConfArgs = Readonly<{
 /** Directory of the node inside the workspace in the layout before v0.11; the sidecar's default. */
 const defaultNodeDirectory = "node";
 
-/** What a stack says of where its node's image has its programs. */
+/** Place of the programs in a node's image, as the stack names it. */
 export type ProgramPlace = Readonly<{
   /** Directory of the programs; default: by the node's version. */
   binDirectory?: string | undefined;
   nodeDirectory?: string | undefined;
 }>;
 
-/** The devnet's first `node.conf`, where its version looks for it (specification, "Versioning", 1). */
+/** Builds the devnet's first `node.conf`, where its version looks for it (specification, "Versioning", 1). */
 export function buildDevnetConfSeed(args: NodeConfArgs, releases: NodeReleases = nodeReleases): SeedSpec {
   const { layout } = findReleaseOfText(args.version, releases);
   const path = `${deriveProgramDirectory(layout, defaultNodeDirectory)}/node.conf`;
   return { path, content: nodeConf(args, releases), host: args.host };
 }
 
-/** The directory of a node's container with its programs, whichever node it is. */
+/** Finds the directory of a node's container with its programs, whichever node it is. */
 export function findBinDirectory({ seed }: Pick<ServiceSpec, "seed">): string | undefined {
   return seed === undefined ? undefined : (seed.places?.bin ?? posix.dirname(seed.path));
 }
 
-/** A real node's first `node.conf`, and where its container has what. */
+/** Builds a real node's first `node.conf`, and the directories of its container. */
 export function buildNodeConfSeed(
   args: NodeConfArgs,
   { binDirectory, nodeDirectory = defaultNodeDirectory }: ProgramPlace,
@@ -87,20 +87,20 @@ function nodeConf(args: NodeConfArgs, releases: NodeReleases): string {
   return `${JSON.stringify(configuration, undefined, 2)}\n`;
 }
 
-/** The program in the image that puts the node's first configuration where it is missing. */
+/** Program in the image that puts the node's first configuration where it is missing. */
 const seedProgram = "/app/infra/images/seed-node-conf.ts";
 
-/** The variable in which it finds the address that the node announces to its peers. */
+/** Variable in which that program finds the address that the node announces to its peers. */
 export const hostIpVariable = "HOST_IP";
 
-/** Where that program finds the directory that the node is going to run in. */
+/** Path at which that program finds the directory that the node will run in. */
 export const stagedBin = "/run/gatehouse/bin";
 
 /**
- * The arguments of Node that run it.
+ * Builds the arguments of Node that run that program.
  *
  * @param from the node's first configuration.
- * @param programs where a target shows it the image's programs, if it is to copy them.
+ * @param programs directory of the image's programs, if they are to be copied.
  */
 export function buildSeedCommand(seed: SeedSpec, from: string, programs?: string): string[] {
   const { path, places } = seed;

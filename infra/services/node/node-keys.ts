@@ -4,7 +4,7 @@ import type { ProblemParts } from "../../config/problem-parts.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
 import type { FileSpec, ForeignFiles } from "../service-spec.ts";
 
-/** A real node's keys (specification, `secret_config`), by where they come from; each ends as a file of mode 0400 of the node's user. */
+/** A real node's keys (specification, `secret_config`), by their source; each ends as a file of mode 0400 of the node's user. */
 export type NodeKeys = Readonly<{
   /** Keys that Pulumi keeps encrypted. */
   files: readonly FileSpec[];
@@ -17,7 +17,7 @@ export const keyFiles = { domainKey: "domain.key", stabilizingKey: "stabilizing.
 
 const keyNames = ["domainKey", "stabilizingKey"] as const;
 
-/** A stack's keys of its node; the devnet has none. */
+/** Reads the keys of a stack's node; the devnet has none. */
 export function readNodeKeys(config: StackConfig, secret: (text: string) => DeploymentSecret): NodeKeys {
   const names = Object.values(keyFiles);
   const { nodeKeysSecret, nodeKeysDirectory } = config;
@@ -33,7 +33,7 @@ export function readNodeKeys(config: StackConfig, secret: (text: string) => Depl
   return { files, foreign: undefined };
 }
 
-/** What is wrong with how a stack names its node's keys: each from one place, and a place that its target has. */
+/** Finds problems of the keys' sources: all come from one, and from one that the target has. */
 export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem[] {
   const given = keyNames.filter((key) => config[key] !== undefined);
   const { nodeImage, nodeKeysSecret, nodeKeysDirectory, target } = config;
@@ -61,7 +61,7 @@ export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem
   return [];
 }
 
-/** What a real node can't be without, listed with every way to give it. */
+/** Finds keys that a real node lacks, with every way to give them. */
 export function findMissingKeys(config: StackConfig): readonly ConfigProblem[] {
   if (config.nodeImage === undefined) return [];
   if (config.nodeKeysSecret !== undefined || config.nodeKeysDirectory !== undefined) return [];

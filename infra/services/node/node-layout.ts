@@ -2,22 +2,22 @@ import { stackServices } from "#daemon/stack-services.ts";
 import { deriveBinDirectory, type LayoutName } from "#node/versions.ts";
 import type { VolumeSpec } from "../service-spec.ts";
 
-/** Where the node listens inside its container (specification, sample of `node.conf`). */
+/** Ports of the node inside its container (specification, sample of `node.conf`). */
 export const nodePorts = stackServices.node.ports;
 
-/** Where the node's workspace is mounted, in its own container and in its sidecar's (specification, "Node command line"). */
+/** Mount point of the node's workspace, in its own container and in its sidecar's (specification, "Node command line"). */
 export const workspaceDirectory = "/data";
 
-/** Where the node keeps its chain data. */
+/** Directory of the node's chain data. */
 export const chainDataDirectory = `${workspaceDirectory}/data`;
 
-/** Where a real node's keys are delivered (specification, `secret_config`). */
+/** Directory of a real node's keys (specification, `secret_config`). */
 export const keysDirectory = `${workspaceDirectory}/keys`;
 
-/** The volume that holds what a node keeps: configuration and chain data; of the devnet, its whole workspace. */
+/** Name of the volume with the node's configuration and chain data; of the devnet, its whole workspace. */
 export const workspaceVolume = "node-workspace";
 
-/** How long the node may take to stop; killing it earlier can damage its chain data. */
+/** Time that the node may take to stop; killing it earlier can damage its chain data. */
 export const nodeStopGraceSeconds = 300;
 
 /** The volume of a node's container, shared with its sidecar. */
@@ -38,10 +38,10 @@ export const chainDataVolume: VolumeSpec = { ...workspace, directory: "data", pa
  */
 export const confVolume: VolumeSpec = { ...workspace, directory: "conf", path: `${workspaceDirectory}/conf` };
 
-/** Where a real node's node.conf stands; the directory that the node runs in has a link to it. */
+/** Path of a real node's node.conf; the directory that the node runs in has a link to it. */
 export const confPath = `${confVolume.path}/node.conf`;
 
-/** The directory of the node's programs in a layout (specification, "Versioning", 1). */
+/** Derives the directory of the node's programs in a layout (specification, "Versioning", 1). */
 export function deriveProgramDirectory(layout: LayoutName, nodeDirectory: string): string {
   return `${workspaceDirectory}/${deriveBinDirectory(layout, nodeDirectory)}`;
 }

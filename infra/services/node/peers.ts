@@ -6,18 +6,15 @@ import type { HostAddress } from "../service-spec.ts";
 /** Ports that Kubernetes gives to Services of type NodePort, unless the cluster is configured otherwise. */
 const nodePortRange = { first: 30_000, last: 32_767 } as const;
 
-/** The peers' port where Kubernetes exposes it as a NodePort and the stack names none. */
+/** Peers' port if Kubernetes exposes it as a NodePort and the stack names none. */
 const defaultNodePort = 30_900;
 
-/**
- * The TCP port that peers connect to. A node announces the port that it listens on, so both are one number: with NodePort
- * it lies in that range.
- */
+/** Chooses the TCP port that peers connect to. A node announces the port that it listens on, so both are one number: with NodePort it lies in that range. */
 export function choosePeerPort({ peerPort: given, target, peers }: StackConfig): number {
   return given ?? (target === "kubernetes" && peers === "node-port" ? defaultNodePort : nodePorts.peers);
 }
 
-/** The address that the node announces to its peers, where the stack names none: what is right for how it is exposed. */
+/** Chooses the address that the node announces to its peers: the stack's, or the one that fits how the node is exposed. */
 export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostAddress {
   if (hostIp !== undefined) return { kind: "fixed", address: hostIp };
   if (target === "docker" || peers === "load-balancer") return { kind: "fixed", address: "127.0.0.1" };
@@ -25,8 +22,8 @@ export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostA
 }
 
 /**
- * What a person should know of how peers reach the node before it is deployed; `undefined` when there is nothing. The Pod Security
- * Standards forbid host ports at `baseline` already, and a namespace can't make an exception for one pod.
+ * Warns of an exposure to peers that weakens the namespace; `undefined` if it does not. The Pod Security Standards forbid host ports at `baseline`
+ * already, and a namespace can't make an exception for one pod.
  */
 export function warnOfPeers({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
   if (target !== "kubernetes" || peers !== "host-port") return undefined;
@@ -38,7 +35,7 @@ export function warnOfPeers({ target, peers, namespace }: StackConfig): ConfigPr
   });
 }
 
-/** What is wrong with how peers are to reach the node. */
+/** Finds problems of the peers' way to the node. */
 export function findPeerProblems(config: StackConfig): readonly ConfigProblem[] {
   const port = choosePeerPort(config);
   const { first, last } = nodePortRange;
@@ -60,7 +57,7 @@ function wrongPort(wrong: string): ConfigProblem {
   return describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] });
 }
 
-/** Nothing in a container knows the address of a Docker host's uplink or of a load balancer. */
+/** Whether the stack has to name the address: nothing in a container knows that of a Docker host's uplink or of a load balancer. */
 function needsHostIp({ target, nodeImage, peers }: StackConfig): boolean {
   return target === "docker" ? nodeImage !== undefined : peers === "load-balancer";
 }

@@ -9,7 +9,7 @@ import { filesDirectory, type ResourceLimits, type ServiceSpec } from "../servic
 
 /** Arguments of {@link alertmanagerSpec}. */
 export type AlertmanagerArgs = Readonly<{
-  /** The whole of its configuration file, whose receivers have passwords and tokens; absent: it shows alerts and notifies nobody. */
+  /** Its whole configuration file, whose receivers have passwords and tokens; undefined: it shows alerts and notifies nobody. */
   config: DeploymentSecret | undefined;
   limits?: ResourceLimits | undefined;
 }>;
@@ -25,13 +25,13 @@ const silentConfig = {
   receivers: [{ name: "nobody" }],
 };
 
-/** Of Alertmanager's configuration, what every one has; the rest is Alertmanager's to judge. */
+/** The part that every configuration of Alertmanager has; the rest is Alertmanager's to judge. */
 const configShape = z.object({
   route: z.object({ receiver: z.string().min(1) }),
   receivers: z.array(z.object({ name: z.string().min(1) })).min(1),
 });
 
-/** Builds an Alertmanager that the stack's Prometheus alone sends to, and that may reach receivers on the internet where it has some. */
+/** Builds an Alertmanager that the stack's Prometheus alone sends to, and that may reach receivers on the internet if it has any. */
 export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltService {
   const content = config?.value ?? stringify(silentConfig);
   const spec: ServiceSpec = {
@@ -52,7 +52,7 @@ export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltSer
   return { spec, problems: config === undefined ? [] : configProblems(config.check) };
 }
 
-/** What is wrong with an Alertmanager's configuration at a first look. No message shows any of it: it has passwords. */
+/** Finds obvious problems of an Alertmanager's configuration. No message shows any of it: it has passwords. */
 function configProblems(text: string): readonly ConfigProblem[] {
   const key = "alertmanagerConfig";
   const set = { kind: "set-to", said: "", key, secret: true, file: "alertmanager.yml" } as const;

@@ -8,7 +8,7 @@ import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type Serv
 
 /** Arguments of {@link grafanaSpec}. */
 export type GrafanaArgs = Readonly<{
-  /** Of the user `admin`; Grafana takes it over at its first start only. */
+  /** Password of the user `admin`; Grafana takes it over at its first start only. */
   password: DeploymentSecret;
   runbookBaseUrl: string;
   logsUrl: string | undefined;
@@ -27,7 +27,7 @@ const grafanaUser = 472;
 const provisioning = "/etc/grafana/provisioning";
 const passwordFile = "admin-password";
 
-/** Where Grafana finds Prometheus, in its own form (Grafana's documentation, "Provision Grafana"). */
+/** Builds Grafana's data source for Prometheus (Grafana's documentation, "Provision Grafana"). */
 function datasource({ prometheus, intervalSeconds }: GrafanaArgs) {
   const own = { name: "Prometheus", uid: "prometheus", type: "prometheus", access: "proxy", isDefault: true };
   // Grafana takes 15 s otherwise, and a rate over a minute of samples that are a minute apart is empty.

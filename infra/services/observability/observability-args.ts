@@ -10,7 +10,7 @@ import type { AlertmanagerArgs } from "./alertmanager-spec.ts";
 import type { GrafanaArgs } from "./grafana-spec.ts";
 import type { PrometheusArgs } from "./prometheus-spec.ts";
 
-/** What watches a stack, where the stack brings it. */
+/** Arguments of the monitoring services that the stack brings. */
 export type ObservabilityArgs = Readonly<{
   /** All but the services, which are built separately. */
   prometheus: Omit<PrometheusArgs, "services">;
@@ -24,7 +24,7 @@ type Context = Readonly<{
   secret: (text: string) => DeploymentSecret;
 }>;
 
-/** What watches a stack; `undefined` where it brings none. */
+/** Builds the arguments of a stack's monitoring; `undefined` if it brings none. */
 export function buildObservabilityArgs(
   config: StackConfig,
   { prefix, addresses, secret }: Context,
@@ -71,7 +71,7 @@ export function buildObservabilityArgs(
   };
 }
 
-/** The images of what watches a stack, by their services. */
+/** Lists the images of a stack's monitoring, by service. */
 export function listObservabilityImages({ observability }: StackConfig) {
   const { prometheus, alertmanager, grafana } = observability ?? {};
   return {
@@ -83,7 +83,7 @@ export function listObservabilityImages({ observability }: StackConfig) {
 
 const watchers = ["prometheus", "alertmanager", "grafana"] as const;
 
-/** What watches a stack, by the names of the services that the stack brings, with their ports on a Docker host. */
+/** Lists the monitoring services that a stack brings, with their ports on a Docker host. */
 export function listWatchers({
   observability,
 }: StackConfig): readonly Readonly<{ name: (typeof watchers)[number]; hostPort: number }>[] {
@@ -94,8 +94,8 @@ export function listWatchers({
 }
 
 /**
- * The password of Grafana's admin: the stack's own, or one made of the signer's key (HKDF, RFC 5869), which every stack has, so that nothing more
- * has to be kept; who knows the one learns nothing about the other. `undefined` where the stack has neither, which the facilitator refuses.
+ * Derives the password of Grafana's admin: the stack's own, or one made of the signer's key (HKDF, RFC 5869), which every stack has, so that nothing
+ * more has to be kept; who knows the one learns nothing about the other. `undefined` if the stack has neither, which the facilitator refuses.
  */
 export function deriveGrafanaPassword(
   { grafanaPassword }: StackConfig,
@@ -106,7 +106,7 @@ export function deriveGrafanaPassword(
   return Buffer.from(bytes).toString("base64url");
 }
 
-/** What is wrong with how a stack wants to be watched. */
+/** Finds problems of a stack's monitoring. */
 export function findObservabilityProblems(config: StackConfig): readonly ConfigProblem[] {
   const { observability, target, alertmanagerConfig, grafanaPassword } = config;
   const problems: ConfigProblem[] = [];
@@ -149,7 +149,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
   return problems;
 }
 
-/** What a person should know of how a stack is watched, before it is. */
+/** Warns of gaps in a stack's monitoring, before it is deployed. */
 export function warnOfWatching(config: StackConfig): readonly ConfigProblem[] {
   return [warnOfSilentAlerts(config), warnOfNobodysRunbooks(config)].filter((warning) => warning !== undefined);
 }
@@ -168,7 +168,7 @@ function warnOfNobodysRunbooks({ observability }: StackConfig): ConfigProblem | 
   });
 }
 
-/** What a person should know of a stack whose alerts reach nobody; `undefined` where they do, or where that is not the stack's to say. */
+/** Warns of alerts that reach nobody; `undefined` if they reach somebody, or if the stack does not decide that. */
 function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig): ConfigProblem | undefined {
   if (observability?.prometheus === undefined || alertmanagerConfig !== undefined) return undefined;
   if (observability.alertmanager === undefined) {

@@ -1,15 +1,12 @@
 import { stackServices } from "#daemon/stack-services.ts";
 import { oneReplica, serviceUser, type ServiceSpec } from "../service-spec.ts";
 
-/** The user of the official images of Prometheus's project, who owns the directory that each keeps its data in: nobody. */
+/** User of the official images of Prometheus's project, who owns the data directory of each: nobody. */
 const nobody = 65_534;
 
 type Shared = Pick<ServiceSpec, "name" | "image" | "environment" | "ports" | "health" | "user" | "replicas">;
 
-/**
- * What the servers of Prometheus's project have in common in their official images: a user, the paths of their health, and of programs
- * busybox's `wget`.
- */
+/** Builds what the servers of Prometheus's project share in their official images: a user, the paths of their health, and of programs busybox's `wget`. */
 export function buildPrometheusProject(name: "prometheus" | "alertmanager" | "pushgateway"): Shared {
   const { image, ports } = stackServices[name];
   return {

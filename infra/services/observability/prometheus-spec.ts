@@ -11,17 +11,17 @@ import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type S
 
 /** Arguments of {@link prometheusSpec}. */
 export type PrometheusArgs = Readonly<{
-  /** Begins the jobs, e.g. `gatehouse-prod` of `gatehouse-prod/facilitator`. */
+  /** Prefix of the jobs, e.g. `gatehouse-prod` of `gatehouse-prod/facilitator`. */
   prefix: string;
-  /** Host names by which it finds the processes of services that have one each, ready or not. */
+  /** Host names of the processes of services that have one each, ready or not. */
   hosts: Readonly<Partial<Record<ServiceName, string>>>;
-  /** What is scraped of these: every service that says where its metrics are. */
+  /** Services of the stack; those that name a port with metrics are scraped. */
   services: readonly ServiceSpec[];
   intervalSeconds: number;
   runbookBaseUrl: string;
   retentionDays: number;
   volumeGibibytes: number;
-  /** Host of the stack's own Alertmanager, where it has one. */
+  /** Host of the stack's own Alertmanager, if it has one. */
   alertmanager: string | undefined;
   /** Whether an alert fires always, so that its silence shows that no alert arrives. */
   watchdog: boolean;
@@ -31,15 +31,12 @@ export type PrometheusArgs = Readonly<{
 /** The official image's own directory of data, which a new volume takes over with its owner. */
 const directory = "/prometheus";
 
-/** Of the volume, what blocks may take: the rest is for the write-ahead log and for compaction. */
+/** Share of the volume that blocks may take: the rest is for the write-ahead log and for compaction. */
 const blocksShare = 0.8;
 
 const rulesName = "rules.yaml";
 
-/**
- * Builds a Prometheus that scrapes the stack's services by their own ports and judges them by Gatehouse's rules. It is never public: nothing
- * asks it who it is.
- */
+/** Builds a Prometheus that scrapes the stack's services by their own ports and judges them by Gatehouse's rules. It is never public: it authenticates nobody. */
 export function prometheusSpec(args: PrometheusArgs): BuiltService {
   const scraped = args.services.filter(({ metrics }) => metrics !== undefined);
   const config = buildPrometheusConfig({
