@@ -1,4 +1,4 @@
-/** How soon a person has to look: `critical` wakes one, `warning` waits for the morning, `none` is no trouble. */
+/** Urgency: `critical` wakes a person, `warning` waits for the morning, `none` is no trouble. */
 export type Severity = "critical" | "warning" | "none";
 
 /** One alerting rule, before it is written in a form of Prometheus. */
@@ -6,16 +6,16 @@ export type Alert = Readonly<{
   name: `Gatehouse${string}`;
   /** PromQL; made of selectors of `series.ts`. */
   expr: string;
-  /** How long the expression has to hold, as Prometheus writes durations. */
+  /** Time that the expression has to hold, as Prometheus writes durations. */
   for: string;
   severity: Severity;
-  /** What is so, where, with the value. A Prometheus template. */
+  /** Summary of the trouble and its place, with the value. A Prometheus template. */
   summary: string;
-  /** What it leads to, and the first step. A Prometheus template; of values it shows labels alone. */
+  /** Consequences, and the first step to take. A Prometheus template that shows labels, but never the value. */
   description: string;
 }>;
 
-/** Where runbooks are read until a stack says where: a domain that nobody has. */
+/** Base URL of the runbooks until a stack names one: a domain that nobody has. */
 export const nobodysRunbooks = "https://gatehouse.example/docs/runbooks";
 
 /** One recording rule. */
@@ -25,7 +25,7 @@ export type Recording = Readonly<{ record: `gatehouse:${string}`; expr: string }
 export type RuleGroup = Readonly<{ name: string; recordings: readonly Recording[]; alerts: readonly Alert[] }>;
 
 /**
- * The file name of an alert's page in `docs/runbooks/`.
+ * Names the file of an alert's page in `docs/runbooks/`.
  *
  * @example nameRunbookFile("GatehouseNodeDown") // "node-down.md"
  */

@@ -1,6 +1,6 @@
 import { counter, gauge, histogram, type MetricDefinition } from "./metric-definition.ts";
 
-/** What every service exposes at its listener for operators. */
+/** Metrics of every service, at its listener for operators. */
 const everyService = {
   gatehouse_build_info: gauge(
     "Always 1; the labels say which service and version runs, and on which Node.",
@@ -139,7 +139,7 @@ const gateway = {
   ),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
-/** What a sidecar with `volume.claim` exposes besides. */
+/** Further metrics of a sidecar with `volume.claim`. */
 const volume = {
   gatehouse_volume_requested_bytes: gauge("Size that the claim of the node's volume requests."),
   gatehouse_volume_growths_total: counter("Times the claim was made to grow."),

@@ -4,7 +4,7 @@ import type { MetricDefinition } from "./metric-definition.ts";
 
 type Part = keyof typeof metricsByPart;
 
-/** Where each part of the catalogue is exposed, in the order of the page. */
+/** Services that expose each part of the catalogue, in the order of the page. */
 const parts: Readonly<Record<Part, Readonly<{ title: string; by: string }>>> = {
   everyService: {
     title: "Every service",
@@ -54,7 +54,7 @@ function tableOf(part: Part): readonly string[] {
   return formatTable(["metric", "type", "labels", "unit", "meaning"], rows);
 }
 
-/** Units by how a name ends, the first that fits. */
+/** Units by the end of a name; the first match holds. */
 const units = [
   [/^gatehouse_time_seconds$|_timestamp_seconds$/, "seconds since 1970"],
   [/_seconds(?:_total)?$/, "seconds"],

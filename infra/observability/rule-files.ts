@@ -25,13 +25,13 @@ export function renderRuleFiles(
   };
 }
 
-/** The rules as a rule file of Prometheus, in YAML. */
+/** Renders the rules as a rule file of Prometheus, in YAML. */
 export function renderRuleFile(groups: readonly RenderedGroup[]): string {
   return toYaml({ groups });
 }
 
 /**
- * The rules as Prometheus's operator takes them.
+ * Builds the object in which Prometheus's operator takes the rules.
  *
  * @param labels what the operator's `ruleSelector` requests, such as `release: kube-prometheus-stack`.
  */
@@ -44,7 +44,7 @@ export function buildPrometheusRule(groups: readonly RenderedGroup[], labels: Re
   } as const;
 }
 
-/** How a scrape job over pods names Gatehouse's, as the rules take it for granted. */
+/** Renders the relabelling by which a scrape job over pods names Gatehouse's services as the rules expect it. */
 export function renderPodRelabelling(): string {
   return toYaml({ relabel_configs: podRelabelling });
 }
@@ -53,23 +53,22 @@ function toYaml(value: unknown): string {
   return `#${notice}\n${stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })}`;
 }
 
-/** Where the runbooks are read. */
 export type RunbookOptions = Readonly<{
   /** URL of the folder of the runbooks, with or without a slash at its end. */
   runbookBaseUrl: string;
 }>;
 
-/** Where dashboards lead to. */
+/** Targets of the dashboards' links. */
 export type LinkOptions = RunbookOptions &
   Readonly<{
-    /** Where the stack's logs are read; may have variables of the dashboards in it. */
+    /** URL of the stack's logs; may contain variables of the dashboards. */
     logsUrl?: string | undefined;
   }>;
 
-/** A group of rules as a rule file of Prometheus has it. */
+/** A group of rules in the form of Prometheus's rule files. */
 type RenderedGroup = Readonly<{ name: string; rules: readonly Readonly<Record<string, unknown>>[] }>;
 
-/** The groups as Prometheus reads them: what is recorded, then the alerts. */
+/** Renders the groups as Prometheus reads them: recordings, then alerts. */
 export function renderGroups(groups: readonly RuleGroup[], options: RunbookOptions): readonly RenderedGroup[] {
   return groups.map(({ name, recordings, alerts }) => ({
     name,

@@ -1,36 +1,36 @@
 import { formatAuthority } from "#daemon/http/address.ts";
 
-/** The label that names the service of a target in all of its series, `up` among them. */
+/** Label that names the service of a target in all of its series, `up` among them. */
 export const serviceLabel = "gatehouse";
 
 /** A listener that answers Prometheus. */
 export type ScrapeTarget = Readonly<{
   job: string;
-  /** Which service answers; alerts find by it whose target does not, even one that never did. */
+  /** Service that answers; by it, alerts find one whose target does not answer, even one that never did. */
   service: string;
   host: string;
   port: number;
-  /** Whether samples keep the labels that they come with. */
+  /** Whether samples keep their own labels. */
   honorLabels?: true | undefined;
   /** Whether the host's name stands for the addresses of several processes, each of which is scraped. */
   replicated?: boolean;
 }>;
 
-/** How a Prometheus that belongs to one stack is configured. */
+/** Targets, rules and labels of a stack's own Prometheus. */
 export type PrometheusOptions = Readonly<{
   targets: readonly ScrapeTarget[];
   intervalSeconds: number;
   ruleFile: string;
   /** `host:port` of an Alertmanager. */
   alertmanager?: string | undefined;
-  /** What distinguishes this Prometheus's alerts and samples from another one's. */
+  /** Labels that distinguish this Prometheus's alerts and samples from those of another one. */
   externalLabels: Readonly<Record<string, string>>;
 }>;
 
-/** Prometheus's own default, and the most that it may be with a longer interval. */
+/** Timeout of a scrape, Prometheus's own default; less if the interval is shorter. */
 const timeoutSeconds = 10;
 
-/** The configuration of Prometheus (2.42 and later), as its file has it: in YAML, or in JSON, which YAML contains. */
+/** Builds the configuration of Prometheus (2.42 and later), as its file has it: in YAML, or in JSON, which YAML contains. */
 export function buildPrometheusConfig(options: PrometheusOptions): Readonly<Record<string, unknown>> {
   const { targets, intervalSeconds, ruleFile, alertmanager, externalLabels } = options;
   const every = `${intervalSeconds}s`;

@@ -7,10 +7,10 @@ type MetricName = keyof Catalogue;
 
 type HistogramName = { [N in MetricName]: Catalogue[N]["type"] extends "histogram" ? N : never }[MetricName];
 
-/** What a query may name: a counter, a gauge, or one of the series of a histogram. */
+/** Name that a query may use: a counter, a gauge, or one of the series of a histogram. */
 export type SeriesName = Exclude<MetricName, HistogramName> | `${HistogramName}_${"bucket" | "sum" | "count"}`;
 
-/** The labels that a series has from its service. */
+/** Labels that a series has from its service. */
 export type LabelOf<N extends SeriesName> = N extends MetricName
   ? Catalogue[N]["labels"][number]
   : N extends `${infer H extends HistogramName}_bucket`

@@ -1,7 +1,7 @@
 import type { conditionReasons } from "#status/condition-reasons.ts";
 import type { LabelOf, SeriesName } from "./series-name.ts";
 
-/** What a label has to be: one value, one of several, or none of several. */
+/** Condition on a label: one value, one of several, or none of several. */
 export type Matcher = string | Readonly<{ in: readonly string[] }> | Readonly<{ notIn: readonly string[] }>;
 
 type Matchers<N extends SeriesName> = Readonly<{ [L in LabelOf<N>]?: Matcher }>;

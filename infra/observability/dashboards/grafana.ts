@@ -37,12 +37,12 @@ export function renderDashboards(
   );
 }
 
-/** The name of a dashboard's file. */
+/** Names the file of a dashboard. */
 export function nameDashboardFile({ uid }: Dashboard): string {
   return `${uid}.json`;
 }
 
-/** A dashboard as Grafana imports it (schema version 39, Grafana 10.3 and later). */
+/** Renders a dashboard as Grafana imports it (schema version 39, Grafana 10.3 and later). */
 export function renderGrafanaJson(dashboard: Dashboard, options: LinkOptions): string {
   const { uid, title, description } = dashboard;
   const whole = {
@@ -70,7 +70,7 @@ export function renderGrafanaJson(dashboard: Dashboard, options: LinkOptions): s
   return `${JSON.stringify(whole, undefined, 2)}\n`;
 }
 
-/** Rows one below the other; the panels of each next to one another as far as there is room. */
+/** Places rows one below the other, and the panels of each next to one another as far as there is room. */
 function panelsOf({ rows }: Dashboard, options: LinkOptions): readonly Json[] {
   const placed: Json[] = [];
   let y = 0;
@@ -228,7 +228,7 @@ function variable({
   };
 }
 
-/** Takes the stack from a job: all but the service at its end. */
+/** Matches the stack of a job: all but the service at its end. */
 export const stackOfJob = /^(.*?)(?:\/[^/]+)?$/;
 
 const templating: readonly Json[] = [

@@ -7,13 +7,13 @@ const errorBudget = 0.001;
 const latencyBudget = 0.01;
 /** A bound of the histogram's buckets; not a whole number, because Prometheus 3 writes those another way. */
 const slowAfterSeconds = "0.5";
-/** Fewer failed or slow calls than this within the longer window are nobody's alert, whatever their share. */
+/** Failed or slow calls within the longer window below which no alert fires, whatever their share. */
 const callsMin = 10;
 
 const windows = ["5m", "30m", "1h", "6h"] as const;
 type Window = (typeof windows)[number];
 
-/** The caller's own doing: neither good nor bad for the objectives. */
+/** Outcomes of the caller's own doing: neither good nor bad for the objectives. */
 const callersOwn = ["refused", "limited", "cancelled"] as const satisfies readonly CallOutcome[];
 const failed = ["failed", "overload"] as const satisfies readonly CallOutcome[];
 

@@ -7,9 +7,9 @@ const scraped = "up";
 const clock = series("gatehouse_time_seconds");
 
 /**
- * Targets that answered within a week and do not now; those of a labelled service that answered nobody for a quarter of an hour, even if they never
- * did; and jobs all of whose targets are gone from the service discovery. The first two give one series, so that a service that stays away is reported
- * of once, however long it takes.
+ * Builds the expression of lost targets: those that answered within a week and do not now; those of a labelled service that answered nobody for a
+ * quarter of an hour, even if they never did; and jobs all of whose targets are gone from the service discovery. The first two give one series, so that
+ * a service that stays away is reported once, however long it takes.
  */
 function lost(service: Matcher): string {
   const known = (range: string) => `last_over_time(${series("gatehouse_build_info", { service })}[${range}])`;
