@@ -12,9 +12,9 @@ import { createServer } from "node:net";
 
 export type DockerLook = Readonly<{
   requestEngine: EngineClient;
-  /** Tries a port on this machine; absent where the engine is on another one. */
+  /** Tries a port on this machine; undefined if the engine is on another one. */
   probe: PortProbe | undefined;
-  /** Begins the names of the stack's own containers. */
+  /** Prefix of the names of the stack's own containers. */
   prefix: string;
 }>;
 
@@ -25,13 +25,13 @@ const image = z.object({ Config: z.object({ Env: z.array(z.string()).nullish() }
 const message = z.object({ message: z.string() });
 const engineVersion = z.object({ ApiVersion: z.string() });
 
-/** The oldest minor version of the Engine API 1 that the stack needs: Docker 20.10. */
+/** Oldest minor version of the Engine API 1 that the stack can use: Docker 20.10. */
 const apiMinorMin = 41;
 
-/** The oldest Node that runs TypeScript as it is. */
+/** Oldest Node that runs TypeScript as it is. */
 const oldestNode = 24;
 
-/** What keeps a Docker host from taking a stack: no engine or one that is too old, taken ports, images that are nowhere. */
+/** Finds what keeps a Docker host from running a stack: no engine or one that is too old, taken ports, images that are nowhere. */
 export async function findDockerProblems(config: StackConfig, look: DockerLook): Promise<readonly ConfigProblem[]> {
   const engine = await engineProblems(config, look);
   if (engine.length > 0) return engine;
@@ -141,7 +141,7 @@ async function imageProblems(config: StackConfig, { requestEngine }: DockerLook)
   return found.flat();
 }
 
-/** Images of Node say their version in a variable; others are looked into. */
+/** Finds a base image with no Node, or an old one. Images of Node have its version in a variable; others are looked into. */
 async function baseProblems(
   config: StackConfig,
   body: unknown,
@@ -169,7 +169,7 @@ async function baseProblems(
   return problem(`has no ${missing.join(" and no ")}`, `Node ${oldestNode} or later on its PATH${shell}`);
 }
 
-/** Tries to listen on a port; what is in the way, or `undefined` when nothing is. */
+/** Tries to listen on a port; resolves to the obstacle, or `undefined` if it is free. */
 export type PortProbe = (address: string, port: number) => Promise<string | undefined>;
 
 /** Listens for an instant, as the engine will. */

@@ -2,21 +2,21 @@ import type { IncomingHttpHeaders } from "node:http";
 import { readText } from "#daemon/bytes.ts";
 import { sendRequest, type HttpRequest } from "#daemon/http/request.ts";
 
-/** An engine's answer to a question of the Engine API. */
+/** An engine's answer to a request of the Engine API. */
 export type EngineAnswer = Readonly<{ status: number; headers: IncomingHttpHeaders; body: unknown }>;
 
 /** A request to an engine; by default a GET without a body. */
 export type EngineRequest = Readonly<{ method?: "GET" | "HEAD" | "POST" | "DELETE"; body?: unknown }>;
 
-/** Sends a request to an engine; `path` begins with a slash. Rejects when it does not answer in time. */
+/** Sends a request to an engine; `path` begins with a slash. Rejects if it does not answer in time. */
 export type EngineClient = (path: string, how?: EngineRequest) => Promise<EngineAnswer>;
 
-/** How long an engine may take; it queries a registry for an image that it does not have. */
+/** Time in which an engine has to answer; it queries a registry for an image that it does not have. */
 const deadlineMs = 10_000;
 
 const answerLimitBytes = 8_388_608;
 
-/** The way to an engine from here; `undefined` where only its own client knows the way (ssh, named pipes, TLS). */
+/** Creates a client of an engine; `undefined` if only the engine's own client knows the way (ssh, named pipes, TLS). */
 export function createEngineClient(dockerEngine: string, hasCertificates: boolean): EngineClient | undefined {
   const { protocol, hostname, port, pathname } = new URL(dockerEngine);
   if (protocol === "unix:") return (path, how) => send({ url: `http://docker${path}`, socketPath: pathname }, how);

@@ -5,8 +5,8 @@ import type { ConfigProblem } from "../config/config-problem.ts";
 import { keyFiles } from "../services/node/node-keys.ts";
 
 /**
- * What is wrong with a node's keys in a directory of the Docker host, which is this machine: a key that is not there, belongs to another
- * user than the node's, or can be read or written by more than its owner. An engine would make an empty directory for a missing one.
+ * Finds problems of a node's keys in a directory of the Docker host, which is this machine: a key that is not there, belongs to another user than the
+ * node's, or can be read or written by more than its owner. An engine would make an empty directory for a missing one.
  */
 export function findHostKeyProblems({ nodeKeysDirectory, nodeUser }: StackConfig): readonly ConfigProblem[] {
   if (nodeKeysDirectory === undefined) return [];
@@ -28,7 +28,7 @@ function problem(found: string, remedy: string): ConfigProblem {
 
 type Found = Readonly<{ isFile: boolean; uid: number; mode: number }>;
 
-/** The file behind a path, or the error's code where it can't be looked at. */
+/** Reads the state of the file behind a path; the error's code if it can't be read. */
 function foundAt(path: string): Found | string {
   try {
     const found = statSync(path);

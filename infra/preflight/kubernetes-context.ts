@@ -4,12 +4,12 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 
-/** Where kubectl and Pulumi find clusters. */
+/** Places in which kubectl and Pulumi find clusters. */
 export type KubernetesHome = Readonly<{
   /** The variable `KUBECONFIG`: files, separated as in `PATH`. */
   kubeconfig: string | undefined;
   home: string;
-  /** Whether the program runs in a pod, whose own account is used where no file is. */
+  /** Whether the program runs in a pod, whose own account is used if there is no file. */
   inCluster: boolean;
 }>;
 
@@ -20,7 +20,7 @@ const kubeconfigSchema = z.object({
 
 const key = "kubernetesContext";
 
-/** What is wrong with the cluster that a stack names, or with the current one where it names none. */
+/** Finds problems of the cluster that a stack names, or of the current one if it names none. */
 export function findContextProblems(context: string | undefined, home: KubernetesHome): readonly ConfigProblem[] {
   const paths = (home.kubeconfig ?? "").split(delimiter).filter((path) => path !== "");
   const files = paths.length === 0 ? [join(home.home, ".kube/config")] : paths;

@@ -8,26 +8,26 @@ import { findHostKeyProblems } from "./host-keys.ts";
 import { findContextProblems } from "./kubernetes-context.ts";
 import { findRegistryProblems } from "./registry-images.ts";
 
-/** What the program looks at besides its configuration. */
+/** Names, environment and provider, which decide with the configuration whether a stack can be deployed. */
 export type Surroundings = Readonly<{
   prefix: string;
   environment: Readonly<Record<string, string | undefined>>;
-  /** Whether a provider was given that knows the cluster or the engine, so that the configuration's own is not used; default: no. */
+  /** Whether the program was given a provider that knows the cluster or the engine, so that the configuration's own is not used; default: no. */
   hasProvider?: boolean;
 }>;
 
 /**
- * Looks whether a stack can be deployed at all, before Pulumi begins: what is missing, an engine that does not answer,
- * taken ports, images that are nowhere, a context that the kubeconfig does not have.
+ * Checks whether a stack can be deployed at all, before Pulumi begins: missing values, an engine that does not answer, taken ports, images that are
+ * nowhere, a context that the kubeconfig does not have.
  *
- * @throws {ConfigError} with all of it at once, a line each.
+ * @throws {ConfigError} with all problems at once, a line each.
  */
 export async function preflight(config: StackConfig, surroundings: Surroundings): Promise<void> {
   const problems = [...findMissingValues(config), ...(await targetProblems(config, surroundings))];
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-/** The objects would go to the provider's cluster, unlooked at. */
+/** Problem of a provider with `renderTo`: the objects would go to the provider's cluster, unchecked. */
 const renderedByAProvider: ConfigProblem = {
   key: "renderTo",
   message:
@@ -59,7 +59,7 @@ async function targetProblems(
   ];
 }
 
-/** What a stack can't be without, reported by the stack's own keys before the services' schemas would by theirs. */
+/** Finds missing values that a stack can't do without, and names the stack's own keys before the services' schemas name theirs. */
 export function findMissingValues(config: StackConfig): readonly ConfigProblem[] {
   const { devAccounts, signerPrivateKey, payTo, tokenAddress } = config;
   return [

@@ -7,13 +7,12 @@ import type { ImageName } from "../services/service-spec.ts";
 import { imageKeys, listImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";
 
-/** How registries are queried. */
 export type RegistryLook = Readonly<{ fetch: typeof globalThis.fetch }>;
 
-/** How long one registry may take over all questions; one that takes longer is left to the cluster. */
+/** Time in which one registry has to answer all requests; a slower one is left to the cluster. */
 const requestTimeoutMs = 3_000;
 
-/** Forms of a manifest that a registry may have (OCI image specification; Docker image manifest, version 2, schema 2). */
+/** Media types of manifests that a registry may have (OCI image specification; Docker image manifest, version 2, schema 2). */
 const manifestTypes = [
   "application/vnd.oci.image.index.v1+json",
   "application/vnd.oci.image.manifest.v1+json",
@@ -25,9 +24,9 @@ const tokenAnswer = z.object({ token: z.string() });
 const tokenAnswerBytes = 65_536;
 
 /**
- * The images of a stack that are certainly nowhere: their registry shows the repository to everybody, and has no such tag or digest in it
- * (OCI distribution specification, "Pulling manifests" and "Listing tags"). Pods would wait for such an image without end. What a registry
- * shows only to those whom it knows, or not from here, is left to the cluster, which has its own credentials.
+ * Finds images of a stack that are certainly nowhere: their registry shows the repository to everybody, and has no such tag or digest in it (OCI
+ * distribution specification, "Pulling manifests" and "Listing tags"). Pods would wait for such an image without end. An image that a registry shows
+ * only after a login, or not from here, is left to the cluster, which has its own credentials.
  */
 export async function findRegistryProblems(config: StackConfig, look: RegistryLook): Promise<readonly ConfigProblem[]> {
   const problems = await Promise.all(
@@ -44,7 +43,7 @@ export async function findRegistryProblems(config: StackConfig, look: RegistryLo
 
 type Place = Readonly<{ registry: string; repository: string; version: string }>;
 
-/** Where an image is; `undefined` where the reference names no registry, which is for the cluster's machines to choose. */
+/** Parses the reference of an image; `undefined` if it names no registry, which is for the cluster's machines to choose. */
 function placeOf(reference: string): Place | undefined {
   const [named = "", digest] = reference.split("@");
   const match = /^(?<registry>[^/]+[.:][^/]*)\/(?<repository>[^:]+)(:(?<tag>[^:/]+))?$/.exec(named);
@@ -76,7 +75,7 @@ async function isMissing({ registry, repository, version }: Place, { fetch }: Re
   }
 }
 
-/** The token that a registry gives to everybody (Docker Registry token authentication); `undefined` where it gives none. */
+/** Requests the token that a registry gives to everybody (Docker Registry token authentication); `undefined` if it gives none. */
 async function anonymousToken(
   refusal: Response,
   signal: AbortSignal,
@@ -98,12 +97,12 @@ async function anonymousToken(
 
 const created = z.object({ Id: z.string() });
 
-/** What a program is looked for in where an image names no PATH (Docker's own default). */
+/** Search path of an image without a PATH (Docker's own default). */
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * Which of some programs an image is known not to have, by the PATH of its environment. The engine shows files of containers only: one is made
- * of the image, never started, and removed. Where the engine makes none, nothing is known before the build.
+ * Finds programs that an image certainly lacks, by the PATH of its environment. The engine shows files of containers only: one is made of the image,
+ * never started, and removed. If the engine makes none, nothing is known before the build.
  */
 export async function findMissingPrograms(
   request: EngineClient,
