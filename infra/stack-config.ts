@@ -39,7 +39,7 @@ export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig 
 
 const shape: Readonly<Record<string, z.ZodType>> = configSchema.shape;
 
-/** What is text for the schema stays text, even where it looks like a number (a version such as `0.16`). */
+/** Parses JSON, unless the schema takes the text as it is, even if it looks like a number (a version such as `0.16`). */
 function fromText(key: string, text: string): unknown {
   const schema = shape[key];
   if (schema === undefined || schema.safeParse(text).success) return text;
@@ -73,7 +73,7 @@ function describe(issue: z.core.$ZodIssue, raw: Readonly<Record<string, string>>
   ];
 }
 
-/** The words for a right value: the schema's own, or those of the schema that a default or `optional()` wraps. */
+/** Finds the words for a right value: the schema's own, or those of the schema that a default or `optional()` wraps. */
 function expectedOf(schema: z.ZodType | undefined): unknown {
   const own = schema?.meta()?.expected;
   if (own !== undefined) return own;
@@ -138,7 +138,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
   return [...problems, ...findNodeVersionProblems(config)];
 }
 
-/** Kubernetes takes images by reference: there is no engine here that could build them for the cluster. */
+/** Finds images without a reference. Kubernetes needs one each: no engine here could build them for the cluster. */
 function missingImages(config: StackConfig): readonly ConfigProblem[] {
   if (config.target !== "kubernetes") return [];
   return findUnnamedImages(config)

@@ -6,9 +6,9 @@ import { formatForStack, maskParts, type ProblemParts } from "./problem-parts.ts
 export type ConfigProblem = Readonly<{
   /** The key in `Pulumi.<stack>.yaml` without the project's name, e.g. `nodeVersion`. */
   key: string;
-  /** What was found, what is allowed and what to do. */
+  /** Value found, values allowed, and the remedy. */
   message: string;
-  /** What the message is made of; absent where it was written as a whole. */
+  /** Parts of the message; absent if it was written as a whole. */
   parts?: ProblemParts;
 }>;
 
@@ -25,10 +25,10 @@ export class ConfigError extends RunError {
   override readonly name = "ConfigError";
   readonly code = "config_invalid";
   readonly problems: readonly ConfigProblem[];
-  /** The first line of the message: how many problems there are, and in what. */
+  /** First line of the message: the number of problems, and where they are. */
   readonly summary: string;
 
-  /** @param where What the problems are in, in words, and what begins a key there. */
+  /** @param where names what has the problems, and the prefix of its keys. */
   constructor(
     problems: readonly ConfigProblem[],
     where: Readonly<{ what: string; begin: string }> = {

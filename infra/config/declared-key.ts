@@ -4,14 +4,14 @@ import { declaredKeys } from "./config-schema.ts";
 /** A key of a stack's configuration as `Pulumi.yaml` declares it. */
 export type DeclaredKey = Readonly<{
   type: "string" | "integer" | "boolean" | "array" | "object";
-  /** What the lists' elements are. */
+  /** Type of a list's elements. */
   items?: Readonly<{ type: "string" }>;
-  /** The schema's own default, or what stands for "not set": Pulumi knows no optional keys. */
+  /** The schema's own default, or the value that stands for "not set": Pulumi knows no optional keys. */
   default: unknown;
   description: string;
 }>;
 
-/** What stands for "not set", where no number of the key's own does. */
+/** Values that stand for "not set", by type; a number's are in the metadata of its key. */
 const notSetByType = { string: "", array: [], object: {} } as const;
 
 const jsonType = z.object({
@@ -26,7 +26,7 @@ export const keyDeclarations: ReadonlyMap<string, DeclaredKey> = new Map(
   [...declared].map(([key, { declaration }]) => [key, declaration]),
 );
 
-/** Whether that text is the declared default of a key that is not set; Pulumi gives it as if somebody had set it. */
+/** Whether a text is the declared default of a key that is not set; Pulumi passes it as if somebody had set it. */
 export function isNotSet(key: string, text: string): boolean {
   return text === "" || declared.get(key)?.notSet === text;
 }
@@ -45,7 +45,7 @@ function declarationOf(key: string, schema: z.ZodType) {
   return { declaration, notSet: value === absent && typeof absent !== "string" ? JSON.stringify(absent) : undefined };
 }
 
-/** The type in terms of JSON Schema, which are Pulumi's; that of the first where several forms of one type are allowed. */
+/** Finds the type in the terms of JSON Schema, which Pulumi uses; of several forms of one type, the first one's. */
 function jsonTypeOf(key: string, schema: z.ZodType): z.output<typeof jsonType> {
   const { anyOf, ...own } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
   const parsed = jsonType.safeParse(anyOf?.[0] ?? own);

@@ -106,10 +106,10 @@ const observability = z.strictObject({
   grafana: grafana.optional().describe("A Grafana with the dashboards over that Prometheus; absent: none"),
 });
 
-/** How a stack is watched, by the key `observability`. */
+/** Monitoring of a stack: the value of the key `observability`. */
 export type Observability = Readonly<z.output<typeof observability>>;
 
-/** The key of how a stack is watched; off where it is absent. */
+/** The key of a stack's monitoring, which is off if the key is absent. */
 export const observabilityKeys = {
   observability: observability
     .optional()

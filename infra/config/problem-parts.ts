@@ -1,37 +1,37 @@
 import { maskCredentials } from "#daemon/secrets/mask.ts";
 
-/** What a command sets a key to: a value, or what a file holds; by default, whatever the reader puts in the place of `…`. */
+/** New value of a key: the value itself, or a file that holds it; if neither, `…` for the reader to replace. */
 type Given = Readonly<{ value?: string; file?: string; secret?: boolean }>;
 
 /** A change of a key that a problem advises. A stack's configuration has a command for it, a component's input has none. */
 export type KeyChange =
-  /** How to do what the words before it say; `key` is absent where the words name it. */
+  /** Command for what the words before it request; `key` is absent if those words name it. */
   | (Given & Readonly<{ kind: "set"; key?: string; path?: boolean }>)
   | Readonly<{ kind: "remove"; key?: string; path?: boolean }>
-  /** What to do itself; `said`: the word that a stack's sentence has before the command. */
+  /** The instruction itself; `said` is the word before the command in a stack's sentence. */
   | (Given & Readonly<{ kind: "set-to"; key: string; said: "Set " | "set " | "" }>);
 
-/** What is wrong with a key and what to do, before it is a sentence. */
+/** Problem of a key and its remedy, before they are sentences. */
 export type ProblemParts = Readonly<{
-  /** What was found and what is allowed, with the mark that ends it; or that there is no such key. */
+  /** Value found and values allowed, with the final punctuation mark; or that no such key exists. */
   wrong: string | Readonly<{ kind: "no-such-key" }>;
-  /** What to do: words, and the changes that they request. */
+  /** Words, and the changes of keys among them. */
   remedy: readonly (string | KeyChange)[];
 }>;
 
-/** The sentences for whoever wrote a stack's configuration. */
+/** Formats a problem for the author of a stack's configuration. */
 export function formatForStack({ wrong, remedy }: ProblemParts): string {
   const begin = typeof wrong === "string" ? wrong : "no such key; Pulumi.yaml lists the keys.";
   return joinWords([begin, remedy.map((part) => (typeof part === "string" ? part : stackChange(part))).join("")]);
 }
 
-/** The sentences for whoever wrote a component's inputs; `key` is the one that the problem is about. */
+/** Formats a problem for the author of a component's inputs; `key` is the input that it is about. */
 export function formatForInputs(key: string, { wrong, remedy }: ProblemParts): string {
   const begin = typeof wrong === "string" ? wrong : "no such input.";
   return joinWords([begin, remedy.map((part) => (typeof part === "string" ? part : inputChange(key, part))).join("")]);
 }
 
-/** The parts without the credentials of a URL. */
+/** Removes the credentials of URLs. */
 export function maskParts({ wrong, remedy }: ProblemParts): ProblemParts {
   return {
     wrong: typeof wrong === "string" ? maskCredentials(wrong) : wrong,
@@ -61,7 +61,7 @@ function joinWords(words: readonly (string | undefined)[]): string {
   return words.filter((word) => word !== undefined && word !== "").join(" ");
 }
 
-/** None of a component's inputs is set by a command. The words before it do for the input that the problem is about. */
+/** Formats a change as the input to change: no command sets one. The words before it do for the input that the problem is about. */
 function inputChange(about: string, change: KeyChange): string {
   const { key } = change;
   if (change.kind === "set-to") {
@@ -71,7 +71,7 @@ function inputChange(about: string, change: KeyChange): string {
   return key === undefined || rootOf(key) === rootOf(about) ? "" : ` with the input \`${key}\``;
 }
 
-/** The input that holds a value, however deep: `limits` of `limits.node.memory`. */
+/** Finds the input that holds a value, however deep: `limits` of `limits.node.memory`. */
 function rootOf(key: string): string {
   return key.split(".")[0] ?? key;
 }

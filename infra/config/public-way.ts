@@ -51,10 +51,10 @@ export type IngressWay = Readonly<z.output<typeof ingressSchema>>;
 /** The public way in through HTTPRoutes. */
 export type GatewayWay = Readonly<z.output<typeof gatewayApiSchema>>;
 
-/** What a stack's configuration says of its public way in. */
+/** Keys of a stack's public way in; both at once are a problem. */
 type PublicWay = Readonly<{ ingress?: IngressWay | undefined; gatewayApi?: GatewayWay | undefined }>;
 
-/** The hosts of a stack's public way in on Kubernetes, both behind TLS; `undefined` where there is none. */
+/** Finds the hosts of a stack's public way in on Kubernetes, both behind TLS; `undefined` if it has none. */
 export function findPublicHosts({
   ingress,
   gatewayApi,
@@ -62,7 +62,7 @@ export function findPublicHosts({
   return ingress ?? gatewayApi;
 }
 
-/** Two ways in at once would serve one host twice. */
+/** Finds two public ways in at once, which would serve one host twice. */
 export function findPublicWayProblems({ ingress, gatewayApi }: PublicWay): readonly ConfigProblem[] {
   if (ingress === undefined || gatewayApi === undefined) return [];
   return [

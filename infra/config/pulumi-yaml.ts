@@ -3,7 +3,7 @@ import { z } from "zod";
 import { formatTable, withMarked } from "#daemon/markdown.ts";
 import { keyDeclarations } from "./declared-key.ts";
 
-/** Where the keys begin in `Pulumi.yaml`; they end with the file. */
+/** Start of the keys in `Pulumi.yaml`; they end with the file. */
 const beginning = /^config:$/m;
 
 /**
@@ -25,13 +25,13 @@ export function withDeclaredKeys(text: string): string {
   return text.slice(0, at) + document.toString({ lineWidth: 0 });
 }
 
-/** A description with a URL is quoted, although YAML would not take its colon for a key's. */
+/** Quotes a description with a URL, although YAML would not take its colon for a key's. */
 function quoteUrls(key: unknown, value: unknown): void {
   if (!(key instanceof Scalar) || key.value !== "description" || !(value instanceof Scalar)) return;
   if (String(value.value).includes("://")) value.type = Scalar.QUOTE_DOUBLE;
 }
 
-/** What a table says of one property, however deep it stands. */
+/** Table row of one property, at any depth. */
 type Row = readonly [key: string, type: string, fallback: string, purpose: string];
 
 const property = z.object({
