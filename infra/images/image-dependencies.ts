@@ -17,10 +17,10 @@ import {
 import { join } from "node:path";
 import { npmArchitectures, type ImageArchitecture } from "./image-architecture.ts";
 
-/** Where the images' builds find what they run on, from the repository's root; `.dockerignore` lets it into their context. */
+/** Directory of the images' dependencies, from the repository's root; `.dockerignore` lets it into the builds' context. */
 export const dependenciesDirectory = ".gatehouse/images";
 
-/** Changes whenever what is installed from the same lock file changes. */
+/** Version of the way of installing: to be changed whenever the same lock file gives other files. */
 const recipe = "3";
 
 const installDeadlineMs = 600_000;
@@ -38,26 +38,26 @@ const ownedDirectories: Readonly<Record<string, number>> = {
   workspace: 0o770,
 };
 
-/** npm could not install what the images run on; nothing was changed. The message is whole, and for a person. */
+/** npm could not install the images' dependencies; nothing was changed. The message is whole, and for a person. */
 export class ImageDependenciesError extends Error {
   override readonly name = "ImageDependenciesError";
 }
 
-/** What is to be built. */
+/** Images to be built, and their processor. */
 export type WantedImages = Readonly<{
-  /** Without the devnet's among them, its EVM is not needed. */
+  /** Without `devnet`, its EVM is not installed. */
   images: readonly ("gatehouse" | "devnet")[];
-  /** The processor of the engine or the cluster that runs them, whatever this machine's is. */
+  /** Processor of the engine or cluster that runs the images, whatever this machine's is. */
   architecture: ImageArchitecture;
 }>;
 
 /**
- * Installs what the images run on, on this machine, for their builds to copy: the services' production dependencies, and the EVM
- * of the devnet. A build then needs neither npm nor a network nor a shell, and no registry's address or credential can reach a
- * layer. `npm ci` holds every package against the lock file's hashes. Nothing is done where the lock file is installed already.
- * Neither this file nor what it imports needs more than Node, so that it runs in a clone where nothing is installed.
+ * Installs the images' dependencies on this machine, for their builds to copy: the services' production dependencies, and the EVM of the devnet. A build
+ * then needs neither npm nor a network nor a shell, and no registry's address or credential can reach a layer. `npm ci` checks every package against the
+ * lock file's hashes. Does nothing if the lock file is installed already. Neither this file nor what it imports needs more than Node, so that it runs in
+ * a clone where nothing is installed.
  *
- * @throws {ImageDependenciesError} with npm's own words when it can't install.
+ * @throws {ImageDependenciesError} with npm's own words if it can't install.
  */
 export function installImageDependencies(root: string, { images, architecture }: WantedImages): void {
   if (images.length === 0) return;
@@ -85,7 +85,7 @@ export function installImageDependencies(root: string, { images, architecture }:
   }
 }
 
-/** Puts a directory in another's place. Where a second program installs the same at the same time, the later one leaves it be. */
+/** Replaces a directory by another. If a second program installs the same at the same time, the later one leaves it be. */
 function replaceDirectory(staged: string, target: string): void {
   rmSync(target, { recursive: true, force: true });
   try {
@@ -114,7 +114,7 @@ type Lock = Readonly<{
   packages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }>;
 
-/** The EVM is a development dependency; it is installed from the lock file's own entries for it. */
+/** Installs the EVM, which is a development dependency, from the lock file's own entries for it. */
 function installEvm(root: string, directory: string, cpu: string): void {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lock;
   const packages = Object.fromEntries(
@@ -149,7 +149,7 @@ function npmCi(directory: string, options: readonly string[]): void {
   }
 }
 
-/** Removes what no program reads, and makes the rest readable to the images' user whatever this machine's umask is. */
+/** Removes files that no program reads, and makes the rest readable to the images' user whatever this machine's umask is. */
 function keepShipped(root: string, inner: string): void {
   for (const entry of readdirSync(join(root, inner), { withFileTypes: true })) {
     const path = inner === "" ? entry.name : `${inner}/${entry.name}`;
@@ -166,12 +166,12 @@ function keepShipped(root: string, inner: string): void {
 /** Directories at a package's root that hold its own tests and documents. */
 const unshippedDirectory = /^(test|tests|__tests__|bench|benchmark|benchmarks|docs|example|examples|\.github)$/;
 
-/** What only editors, debuggers and readers open, and TypeScript: Node strips no types under node_modules. */
+/** Files that only editors, debuggers and readers open, and TypeScript: Node strips no types under node_modules. */
 const unshippedFile = /\.(map|md|markdown|tsbuildinfo|ts|mts|cts)$/i;
 
 /**
- * Whether a file or directory of `node_modules` belongs into an image. What is left out can't be loaded by Node: tests,
- * documents, source maps, type declarations and TypeScript. Licences stay.
+ * Whether a file or directory of `node_modules` belongs into an image. Files that are left out can't be loaded by Node: tests, documents, source maps,
+ * type declarations and TypeScript. Licences stay.
  *
  * @param path from `node_modules`, with `/`.
  */

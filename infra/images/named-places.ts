@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { findConfValue } from "#node/conf/document.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
 
-/** Directories that a node's container has: the one that it runs in, that of its chain data, and that of its keys. */
+/** Directories of a node's container: its working directory, that of its chain data, and that of its keys. */
 export type MountedPlaces = Readonly<{ bin: string; data: string; keys: string }>;
 
 const dataFields = [
@@ -16,8 +16,8 @@ const keyFields = [
 ] as const;
 
 /**
- * What a node.conf names outside of the directories that the node's container has, a line each; nothing of a text that can't be read, with
- * which no node starts. A node that finds an empty directory in the place of its chain data would begin a new one.
+ * Finds places that a node.conf names outside of the directories of the node's container, a line each; none in a text that can't be read, with which no
+ * node starts. A node that finds an empty directory in the place of its chain data would begin a new one.
  */
 export function findStrayPlaces(text: string, { bin, data, keys }: MountedPlaces): readonly string[] {
   const read = parseText(text.replace(/^\uFEFF/, ""));

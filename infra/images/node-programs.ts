@@ -1,14 +1,14 @@
 import { cpSync, existsSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
-/** Says that a copy is whole; a directory without it was left by a kill. */
+/** Marker of a whole copy; a directory without it was left by a kill. */
 const wholeMarker = ".gatehouse-copied";
 
 /**
- * Copies an image's own programs into the directory that a node runs in, once: a second look leaves them be, because a node may run from them.
- * A node.conf among them is left out; the node's own stands elsewhere.
+ * Copies an image's own programs into the directory that a node runs in, once: later calls leave them be, because a node may run from them. A node.conf
+ * among them is left out; the node's own is elsewhere.
  *
- * @returns what was done, for a person.
+ * @returns the outcome in words, for a person.
  */
 export function copyPrograms(from: string, to: string): string {
   const marker = join(to, wholeMarker);
@@ -23,7 +23,7 @@ export function copyPrograms(from: string, to: string): string {
   return names.length === 0 ? "the image has no programs there" : `copied the image's programs to ${to}`;
 }
 
-/** Puts a link at `path` that leads to `target`, in the place of whatever file stands there; whoever looks meanwhile finds one of both. */
+/** Puts a link to `target` at `path`, in place of any file there; a concurrent reader finds one of both. */
 export function linkTo(path: string, target: string): void {
   const staged = `${path}.linked`;
   if (linkOf(path) === target) return;

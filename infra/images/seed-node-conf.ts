@@ -26,7 +26,7 @@ function withHostIp(text: string, address: string): string | undefined {
   return edited === undefined ? undefined : byteOrderMark + edited;
 }
 
-/** Whoever reads meanwhile, or after a kill, finds the old file or the new one. */
+/** Replaces a file atomically: a concurrent reader, or one after a kill, finds the old file or the new one. */
 function replace(path: string, text: string): void {
   const staged = `${path}.seeded`;
   writeFileSync(staged, text);
