@@ -1,7 +1,7 @@
 import { runtime } from "@pulumi/pulumi";
 import { createRecordingMocks, type Recorded } from "./recording-mocks.ts";
 
-/** A Kubernetes object of a stack, without what marks secrets for Pulumi. */
+/** A Kubernetes object of a stack, without Pulumi's marks of secrets. */
 export type Manifest = Readonly<{
   apiVersion: string;
   kind: string;
@@ -45,7 +45,7 @@ async function run(
   return recorded;
 }
 
-/** Pulumi notes the stack trace of every promise that it makes, which takes two thirds of the time of a stack of hundreds of them. */
+/** Runs without stack traces: Pulumi takes one for every promise that it makes, two thirds of the time of a stack of hundreds of promises. */
 async function withoutStackTraces(work: () => Promise<void>): Promise<void> {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -56,7 +56,7 @@ async function withoutStackTraces(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** The Kubernetes objects among a stack's resources, by kind and name. */
+/** Lists the Kubernetes objects among a stack's resources, by kind and name. */
 export function listManifests(recorded: readonly Recorded[]): readonly Manifest[] {
   return recorded
     .filter(({ type }) => type.startsWith("kubernetes:"))
@@ -64,7 +64,7 @@ export function listManifests(recorded: readonly Recorded[]): readonly Manifest[
     .toSorted((a, b) => `${a.kind}/${a.metadata.name}`.localeCompare(`${b.kind}/${b.metadata.name}`));
 }
 
-/** The object of that kind and name. @throws {Error} when there is none. */
+/** Finds the object of a kind and name. @throws {Error} if there is no such object. */
 export function findManifest(manifests: readonly Manifest[], kind: string, name: string): Manifest {
   const found = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
   if (found === undefined) throw new Error(`no ${kind} ${name}`);

@@ -6,17 +6,17 @@ import type { Manifest } from "./deployed-stack.ts";
 
 type GoldenSet = "stack" | "real-node" | "watched" | "watchers";
 
-/** A set of which another has only what differs, and which of its files have no part in that one. */
+/** Base of a set that has only what differs, and the files of the base that have no part in the set. */
 type GoldenBase = Readonly<{ set: GoldenSet; without: readonly string[] }>;
 
-/** Where a set of golden objects stands: one YAML file each, and one for each container where there are several. */
+/** Locates a set of golden objects: one YAML file each, and one for each container of an object with several. */
 export function locateGoldenDirectory(set: GoldenSet): string {
   return join(import.meta.dirname, "golden", set);
 }
 
 /**
- * Expects objects to be the golden ones, each its file, and no file without an object. What is as in `base` has no file in the set itself.
- * `vitest --update` writes them, a new one at the end of its run: run it twice then, and remove what has become as in `base`.
+ * Expects objects to be the golden ones, each in its file, and no file without an object. An object that is as in `base` has no file in the set itself.
+ * `vitest --update` writes them, a new one at the end of its run: run it twice then, and remove those that have become as in `base`.
  */
 export async function expectGolden(set: GoldenSet, manifests: readonly Manifest[], base?: GoldenBase): Promise<void> {
   const directory = locateGoldenDirectory(set);
@@ -36,7 +36,7 @@ function readGolden(set: GoldenSet, file: string): string | undefined {
 
 type Piece = Readonly<{ file: string; text: string }>;
 
-/** An object as a file; of one that runs several containers, each is another. */
+/** Lists the files of an object: one, and one for each container if it runs several. */
 function listPieces(manifest: Manifest): readonly Piece[] {
   const file = `${manifest.kind}-${manifest.metadata.name}`;
   // A ConfigMap has no specification.

@@ -8,13 +8,13 @@ const published = {
   "monitoring.coreos.com": "@kubernetes-models/prometheus-operator",
 } as const;
 
-/** The module with the published schema of an object's kind: of Kubernetes itself, of the Gateway API, or of Prometheus's operator. */
+/** Locates the module with the published schema of an object's kind: of Kubernetes itself, of the Gateway API, or of Prometheus's operator. */
 export function locateSchemaModule({ apiVersion, kind }: Typed): string {
   const own = Object.entries(published).find(([group]) => apiVersion.startsWith(`${group}/`));
   return `${own?.[1] ?? "kubernetes-models"}/${apiVersion}/${kind}`;
 }
 
-/** What the published OpenAPI schema of an object's kind has against its values, a line each. */
+/** Checks an object against the published OpenAPI schema of its kind; returns the problems, a line each. */
 export async function checkBySchema(manifest: Typed): Promise<readonly string[]> {
   const loaded = (await import(locateSchemaModule(manifest))) as Record<string, Model>;
   const model = loaded[manifest.kind];

@@ -5,14 +5,14 @@ export type Recorded = Readonly<{
   type: string;
   name: string;
   inputs: Readonly<Record<string, unknown>>;
-  /** The explicit provider; empty where the default one would be used, which knows another engine or cluster. */
+  /** The explicit provider; empty if the default one would be used, which knows another engine or cluster. */
   provider: string;
 }>;
 
-/** Begins the place of a volume that no engine has reported; its name follows. */
+/** Prefix of the mountpoint of a volume that no engine has reported; its name follows. */
 export const mountpointOf = "/mountpoint-of/";
 
-/** Pulumi mocks that note down every resource in `recorded` and let each be made as it was requested. */
+/** Creates Pulumi mocks that record every resource in `recorded` and create each as requested. */
 export function createRecordingMocks(recorded: Recorded[]): runtime.Mocks {
   return {
     newResource: ({ type, name, inputs, provider }) => {
@@ -23,7 +23,7 @@ export function createRecordingMocks(recorded: Recorded[]): runtime.Mocks {
   };
 }
 
-/** What a provider would add to a resource's inputs: an image that is named stands for itself, a run ended well. */
+/** Builds the outputs that a provider would add to a resource's inputs: the id of a named image is its name, and a run ends well. */
 function outputsOf(type: string, inputs: Recorded["inputs"]): Readonly<Record<string, unknown>> {
   if (type === "docker:index/image:Image") return { repoDigest: `sha256:${"0".repeat(64)}` };
   if (type === "docker:index/container:Container") return { exitCode: 0 };

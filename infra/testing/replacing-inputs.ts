@@ -2,7 +2,7 @@ import { runtime } from "@pulumi/pulumi";
 
 type Inputs = Readonly<Record<string, unknown>>;
 
-/** What the Docker provider changes in a container that runs; any other change makes a new container. */
+/** Inputs that the Docker provider changes in a running container; any other change makes a new container. */
 const changedInPlace = new Set([
   "cpuSet",
   "cpuShares",
@@ -16,7 +16,7 @@ const changedInPlace = new Set([
   "waitTimeout",
 ]);
 
-/** By kind, what the Kubernetes provider replaces an object for, besides its name and namespace. */
+/** Inputs whose change makes the Kubernetes provider replace an object, by kind, besides its name and namespace. */
 const kubernetesPaths: Readonly<Record<string, readonly string[]>> = {
   ConfigMap: ["data", "binaryData"],
   Secret: ["type", "data", "stringData"],
@@ -27,7 +27,7 @@ const kubernetesPaths: Readonly<Record<string, readonly string[]>> = {
   RoleBinding: ["roleRef"],
 };
 
-/** The inputs of a resource whose change makes Pulumi replace it, with secrets hidden; none for components and images that are built. */
+/** Picks the inputs of a resource whose change makes Pulumi replace it, with secrets hidden; none for components and images that are built. */
 export function pickReplacingInputs(type: string, inputs: Inputs): Inputs {
   const shown = withoutSecrets(inputs) as Inputs;
   if (type === "docker:index/image:Image") return {};
@@ -43,8 +43,8 @@ export function pickReplacingInputs(type: string, inputs: Inputs): Inputs {
 }
 
 /**
- * The inputs that Pulumi compares with those of a state: for each path whose change is ignored, the state's value or none (Pulumi's documentation,
- * "ignoreChanges"). @throws {Error} where the program has dropped what the path is a part of; Pulumi refuses that.
+ * Picks the inputs that Pulumi compares with those of a state: for each path whose change is ignored, the state's value or none (Pulumi's documentation,
+ * "ignoreChanges"). @throws {Error} if the program has dropped what the path is a part of; Pulumi refuses that.
  */
 export function pickComparedInputs(
   inputs: Inputs,

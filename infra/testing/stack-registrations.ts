@@ -2,23 +2,23 @@ import { runtime } from "@pulumi/pulumi";
 import { recordStack } from "./deployed-stack.ts";
 import { pickReplacingInputs } from "./replacing-inputs.ts";
 
-/** A resource as a stack's state keeps it, as far as that decides whether the next `pulumi up` keeps or replaces it. */
+/** A resource as a stack's state has it, as far as that decides whether the next `pulumi up` keeps or replaces it. */
 export type Registration = Readonly<{
   urn: string;
-  /** The URN of the explicit provider; another one replaces the resource. */
+  /** URN of the explicit provider; another one replaces the resource. */
   provider?: string;
   isProtected?: true;
   isRetainedOnDelete?: true;
   deletesBeforeReplace?: true;
-  /** The inputs whose change replaces the resource; secrets are hidden. */
+  /** Inputs whose change replaces the resource; secrets are hidden. */
   replacing?: Readonly<Record<string, unknown>>;
 }>;
 
-/** What the program says of a resource besides what a state keeps of it. */
+/** Options of a resource that a state does not keep. */
 type RegistrationOptions = Readonly<{
-  /** The URNs by which a state may know it already: its own and those of its aliases. */
+  /** URNs by which a state may know it already: its own and those of its aliases. */
   knownAs: readonly string[];
-  /** The inputs, as paths with dots, whose change is ignored. */
+  /** Paths, with dots, of the inputs whose change is ignored. */
   ignoreChanges: readonly string[];
 }>;
 
@@ -27,7 +27,7 @@ export type Registered = Readonly<{ registration: Registration; options: Registr
 
 type AliasSpec = Readonly<{ getName(): string; getType(): string; getParenturn(): string; getNoparent(): boolean }>;
 
-/** What is read of Pulumi's `RegisterResourceRequest`. */
+/** The used part of Pulumi's `RegisterResourceRequest`. */
 type Request = Readonly<{
   getType(): string;
   getName(): string;
@@ -71,7 +71,7 @@ export async function listRegistrations(config: Readonly<Record<string, string>>
   return registered.toSorted((a, b) => (a.registration.urn < b.registration.urn ? -1 : 1));
 }
 
-/** The resource's URN, then those of its aliases, each below every URN that its parent is known by. */
+/** Lists the resource's URN, then those of its aliases, each below every URN of its parent. */
 function urnsOf(request: Request, known: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const below = (parent: string, type: string, name: string): string[] =>
     (known.get(parent) ?? [prefix]).map((urn) => {

@@ -6,8 +6,8 @@ import { locateSchemaModule, type Typed } from "./kubernetes-schema.ts";
 const published = new Map<string, ts.SourceFile>();
 
 /**
- * Fields that no published schema knows, a line each: every object is written down as a literal of its kind's type, which is
- * generated from the OpenAPI schema, and the compiler refuses what the type does not have, at any depth.
+ * Finds fields that no published schema knows, a line each: every object is written down as a literal of its kind's type, which is generated from the
+ * OpenAPI schema, and the compiler refuses what the type does not have, at any depth.
  */
 export function findUnknownFields(manifests: readonly Typed[]): readonly string[] {
   const files = new Map(
