@@ -7,15 +7,15 @@ import { warnOfWatching } from "./services/observability/observability-args.ts";
 import { stackArgs } from "./services/stack-specs.ts";
 import { deploymentSecret } from "./config/stack-input.ts";
 
-/** Where the program runs, and what its resources are called by. */
+/** Names, files and parent of a stack's resources, and where its warnings go. */
 export type StackPlace = Readonly<{
-  /** Begins the names of the stack's resources, e.g. `gatehouse-dev`. */
+  /** Prefix of the stack's resource names, e.g. `gatehouse-dev`. */
   prefix: string;
   /** The repository's root: the context of the images' build. */
   root: string;
-  /** The component that the resources belong to; absent: they are the program's own. */
+  /** Component that the resources belong to; absent: they are the program's own. */
   scope?: Scope | undefined;
-  /** Takes what a person should know of a key; default is Pulumi's log, in the words for a stack's configuration. */
+  /** Reports a warning about a key; default is Pulumi's log, in the words for a stack's configuration. */
   warn?: ((warning: ConfigProblem) => void) | undefined;
 }>;
 

@@ -30,17 +30,17 @@ if (nodeConf !== undefined) await watch.warnOfNewConfPath(`${prefix}-node`);
 /** The stack's outputs. One that is undefined is left out: Pulumi would warn of it at each update. */
 export default {
   ...outputs,
-  /** How one enters Grafana, where the stack brings one: `pulumi stack output --show-secrets grafana`. */
+  /** Grafana's user and password, if the stack brings a Grafana: `pulumi stack output --show-secrets grafana`. */
   ...(grafana === undefined ? {} : { grafana }),
-  /** What the services were given, for `gatehouse doctor --drift`. */
+  /** Digests of the services' settings and files, for `gatehouse doctor --drift`. */
   configuration: deployed.configuration,
-  /** What the next preview watches over. */
+  /** Names of the resources that the next preview watches. */
   watchedAtPreview,
-  /** Where a real node's node.conf is in its container; what an earlier release deployed had it among the programs. */
+  /** Path of a real node's node.conf in its container; earlier releases kept it among the programs and had no such output. */
   ...(nodeConf === undefined ? {} : { nodeConf }),
 };
 
-/** @throws {RunError} where npm can't install what the images run on: of that Pulumi shows the message, and no stack trace. */
+/** @throws {RunError} if npm can't install the images' dependencies: Pulumi shows its message without a stack trace. */
 function prepareImages(...[root, wanted]: Parameters<typeof installImageDependencies>): void {
   try {
     installImageDependencies(root, wanted);

@@ -21,10 +21,10 @@ import {
   type Watched,
 } from "./interruptions.ts";
 
-/** The output in which a stack names what is watched, for its next preview. */
+/** Output that names the watched resources, for the stack's next preview. */
 export const watchedOutput = "watchedAtPreview";
 
-/** The output that says where a stack's real node has its node.conf. */
+/** Output with the path of a real node's node.conf. */
 const nodeConfOutput = "nodeConf";
 
 /** The watch of one run of the program. */
@@ -79,8 +79,9 @@ export function watchInterruptions({
 }
 
 /**
- * Reads outputs of a stack's last update, in a preview alone: nothing is called out else, and an update fails now and then that reads the state which it writes
- * meanwhile, because the backend of files does not write it as one ("failed to load checkpoint: EOF").
+ * Creates a reader of the outputs of a stack's last update, for a preview alone: nothing is called out otherwise, and an update that reads the
+ * state which it writes meanwhile fails now and then, because the file backend does not write it atomically ("failed to load checkpoint:
+ * EOF").
  */
 function createOutputReader(stack: string): (output: string) => Promise<unknown> {
   if (!runtime.isDryRun()) return async () => undefined;
@@ -93,11 +94,11 @@ type Subject = Readonly<{
   resource: Resource;
   name: string;
   deployed: Promise<readonly string[]>;
-  /** Names of the live files that are others than the stack's last update brought; undefined where that can't be determined. */
+  /** Names of the live files that differ from those of the stack's last update; undefined if that can't be determined. */
   changedFiles: () => Promise<readonly string[] | undefined>;
 }>;
 
-/** Compares what a file delivery carries with the old digests. */
+/** Lists the files of a delivery whose digests have changed. */
 function findChangedFiles(
   before: Readonly<Record<string, string>> | undefined,
   props: Readonly<Record<string, unknown>>,

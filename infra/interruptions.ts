@@ -6,7 +6,7 @@ import type { StackServiceName } from "#daemon/stack-services.ts";
  */
 export type Watched = "node" | "data" | "service" | "live" | "secrets";
 
-/** What a preview says of a change: a warning of what stops, and an information that nothing does. */
+/** Remark of a preview on a change: a warning if something stops, otherwise an information. */
 export type Notice = Readonly<{ level: "warn" | "info"; text: string }>;
 
 const storage = new Set([
@@ -20,11 +20,11 @@ const workloads = new Set([containerType, "kubernetes:apps/v1:StatefulSet"]);
 const liveTypes = new Set([containerType, "kubernetes:core/v1:Secret"]);
 const liveName = /-(sidecar|facilitator|resource-server)-live$/;
 const secretsName = /-sidecar-secrets$/;
-/** What by its change hands a service over; other live files are read by the process that serves. */
+/** Live file whose change hands a service over; the serving process reads the other live files again. */
 const handingOver = "settings.json5";
 const liveFiles = ["policy.json5", "api-keys.json5", "routes.json5", handingOver];
 
-/** What is away while the one container of a service is replaced, by the end of its name. */
+/** Effects of replacing a service's only container, by the end of its name. */
 const awayWithout: Readonly<Record<string, string>> = {
   sidecar: "the gateway answers nobody, and WebSockets are closed",
   "resource-server": "nothing is sold",
@@ -34,9 +34,9 @@ const awayWithout: Readonly<Record<string, string>> = {
   upstream: "the sample can't be sold",
   "engine-proxy": "the sidecar can't restart the node",
 } satisfies Readonly<Partial<Record<StackServiceName, string>>>;
-/** The services whose ledger can be in a database. */
+/** Services whose ledger can be in a database. */
 const withLedger = new Set(["facilitator", "resource-server"]);
-/** What a hand-over to changed settings means besides that no request fails. */
+/** Effects of a hand-over to changed settings, by service. */
 const whileHandedOver: Readonly<Record<string, string>> = {
   sidecar:
     "No request fails; WebSockets are closed once with 1001 and can be opened again at once; the node runs on, and for some seconds nobody corrects its node.conf",
@@ -47,7 +47,7 @@ const serviceName = new RegExp(`-(${Object.keys(awayWithout).join("|")})$`);
 const precious = /-(?:node-workspace|facilitator-ledger|resource-server-ledger|postgres-data|namespace)$/;
 const shownPaths = 5;
 
-/** What the end of a resource of a stack would mean; `undefined` where it means nothing more than a moment without that service. */
+/** Finds what kind of watched resource this is; `undefined` if its change is not worth a word. */
 export function findWatched(type: string, name: string): Watched | undefined {
   if (workloads.has(type) && name.endsWith("-node")) return "node";
   if (liveTypes.has(type) && liveName.test(name)) return "live";
@@ -56,15 +56,15 @@ export function findWatched(type: string, name: string): Watched | undefined {
   return storage.has(type) && precious.test(name) ? "data" : undefined;
 }
 
-/** The service that a live file's resource belongs to. */
+/** Finds the service that a live file's resource belongs to. */
 export function findServiceOfLive(name: string): string | undefined {
   return liveName.exec(name)?.[1];
 }
 
 /**
- * What it means that a resource, which the stack has already, is made again; nothing is said of a cluster's own objects of services.
+ * Describes the effects of replacing a resource that the stack has already; undefined for a cluster's own objects of services.
  *
- * @param changedFiles names of the live files that are others than before; absent where that is not known.
+ * @param changedFiles names of the live files that have changed; absent if unknown.
  */
 export function describeReplacement(
   what: Watched,
@@ -95,7 +95,7 @@ export function describeReplacement(
   }
 }
 
-/** What it means that a resource of the stack is not in the program any more; nothing where no more than that service goes. */
+/** Describes the effects of removing a resource from the program; undefined if no more than that service goes. */
 export function describeRemoval(name: string): string | undefined {
   if (name.endsWith("-node")) {
     return `${name} would be removed: the node stops and does not come back. Its data stay on their volume, unless that is named here too.`;
@@ -108,7 +108,7 @@ function describeHandOver(service: string): string {
   return `hands the ${service.replace("-", " ")} over: a new process takes requests before the old one ends. ${whileHandedOver[service]}`;
 }
 
-/** Says no secret's name: that nothing but secrets is in there is all that is known, and on Docker another image brings the same ones again. */
+/** Names no secret: all that is known is that only secrets are in there, and on Docker another image brings the same ones again. */
 function newSecrets(name: string): Notice {
   return {
     level: "info",
@@ -136,7 +136,10 @@ function warning(text: string): Notice {
   return { level: "warn", text };
 }
 
-/** What an update in place interrupts: a StatefulSet and a Deployment recreate their pods for any change of the pod's template, and for nothing else. */
+/**
+ * Finds what an update in place interrupts: a StatefulSet or Deployment recreates its pods for any change of the pod template, and for nothing
+ * else.
+ */
 export function findInterruptionByUpdate(
   type: string,
   name: string,
@@ -161,7 +164,7 @@ export function findInterruptionByUpdate(
   );
 }
 
-/** A Deployment without a volume begins the new pod before it ends the old one; with one it can't. */
+/** Describes the change of a Deployment's pods: without a volume, the new pod begins before the old one ends; with one it can't. */
 function renewal(name: string, because: string, after: unknown): Notice {
   if (at(at(at(after, "spec"), "strategy"), "type") !== "Recreate") {
     return {
@@ -181,7 +184,7 @@ function podTemplate(inputs: unknown): unknown {
   return at(at(inputs, "spec"), "template");
 }
 
-/** Paths at which two values differ; a value that only the update will know differs from every other. */
+/** Lists the paths at which two values differ; a value that only the update will know differs from every other. */
 function changedPaths(before: unknown, after: unknown, path: string): readonly string[] {
   if (Object.is(before, after)) return [];
   if (typeof before !== "object" || typeof after !== "object" || before === null || after === null) return [path];
@@ -195,9 +198,9 @@ function at(value: unknown, key: string): unknown {
 }
 
 /**
- * What a stack whose real node still keeps its programs and its node.conf on its volume learns before that changes.
+ * Describes the move of node.conf to a stack whose real node still has it, and its programs, on one volume with its chain data.
  *
- * @param published what the stack's last update said of where node.conf is; earlier releases said nothing.
+ * @param published output of the stack's last update with the path of node.conf; earlier releases had no such output.
  */
 export function describeNewPlaceOfConf({
   node,

@@ -10,14 +10,14 @@ import { devAccounts } from "./services/node/dev-accounts.ts";
 import { deriveGrafanaPassword, listWatchers } from "./services/observability/observability-args.ts";
 import { findRenderedValue } from "./services/rendered-settings.ts";
 
-/** What `pulumi up` prints when it is done, for people: URLs by audience, what to try, whom to fund. */
+/** Output of `pulumi up` for people: URLs by audience, commands to try, the account to fund. */
 export type StackOutputs = Readonly<{
   urls: Readonly<Record<"public" | "tokenHolders" | "operations", Readonly<Record<string, string>>>>;
   tryThis: readonly string[];
   signer: Readonly<{ address: string; howToFund: string }>;
 }>;
 
-/** The outputs of a stack on Docker. Names addresses, never keys. */
+/** Builds the outputs of a stack on Docker. Names addresses, never keys. */
 export function buildDockerOutputs(config: StackConfig): StackOutputs {
   const gateway = `http://${formatAuthority(config.publishAddress, config.gatewayPort)}`;
   const resourceServer = `http://${formatAuthority(config.publishAddress, config.resourceServerPort)}`;
@@ -44,7 +44,7 @@ export function buildDockerOutputs(config: StackConfig): StackOutputs {
   };
 }
 
-/** The outputs of a stack on Kubernetes. Names addresses, never keys. */
+/** Builds the outputs of a stack on Kubernetes. Names addresses, never keys. */
 export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
   const { namespace } = config;
   const { ports: sidecar } = stackServices.sidecar;
@@ -79,7 +79,7 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
   };
 }
 
-/** What operators and their Prometheus read: the sidecar, the resource server, and the Pushgateway for the node's metrics. */
+/** Builds the URLs for operators and their Prometheus: the sidecar, the resource server, and the Pushgateway for the node's metrics. */
 function operationsUrls({
   status,
   sales,
@@ -98,7 +98,7 @@ function operationsUrls({
   };
 }
 
-/** How one enters Grafana, where the stack brings one; the password is secret. */
+/** Builds Grafana's user and password, which is secret; undefined if the stack brings no Grafana. */
 export function buildGrafanaOutput(
   config: StackConfig,
   { prefix, secret }: Readonly<{ prefix: string; secret: (text: string) => DeploymentSecret }>,
@@ -109,7 +109,7 @@ export function buildGrafanaOutput(
   return password === undefined ? undefined : { user: "admin", password: secret(password).value };
 }
 
-/** Whom the facilitator's gas is charged to, and how to see to it that there is some. */
+/** Builds the address of the account that pays the facilitator's gas, and how to fund it. */
 export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
   // A stack's own setting of the service wins, as it does in the service.
   const set = findRenderedValue(config.settings.facilitator ?? {}, ["signer", "privateKey"]);
@@ -124,7 +124,7 @@ export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
   };
 }
 
-/** The address of an account's key; the curve's arithmetic is the machine's own library, a tenth of a second faster to load. */
+/** Derives the address of an account's key; the curve's arithmetic is the machine's own library, a tenth of a second faster to load. */
 function addressOf(privateKey: string): string {
   const curve = createECDH("secp256k1");
   curve.setPrivateKey(privateKey.slice("0x".length), "hex");

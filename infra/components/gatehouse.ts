@@ -34,7 +34,7 @@ import { withoutProblems, Service } from "./service.ts";
  * new Gatehouse("pay", { ...args, platform });
  */
 export class Gatehouse extends ComponentResource {
-  /** What the services that can be asked were given, by their names. */
+  /** Digests of the settings and files given to each service that reports its own, by name. */
   readonly configuration: Readonly<Record<string, GivenConfiguration>>;
 
   /** @throws {ConfigError} with the problems of all services at once, before anything is made. */
@@ -101,12 +101,12 @@ function buildServices(args: StackArgs) {
   return withoutProblems({ ...services, ...buildWatchers(args.observability, specs) });
 }
 
-/** What watches a stack, each part where the stack brings it. */
+/** Monitoring services of a stack, as far as it brings them. */
 export type BuiltWatchers = Readonly<
   Partial<Record<"prometheus" | "alertmanager" | "grafana", BuiltService | undefined>>
 >;
 
-/** Builds what watches these services. */
+/** Builds the monitoring of these services. */
 export function buildWatchers(args: ObservabilityArgs | undefined, services: readonly ServiceSpec[]): BuiltWatchers {
   if (args === undefined) return {};
   return {
@@ -116,7 +116,7 @@ export function buildWatchers(args: ObservabilityArgs | undefined, services: rea
   };
 }
 
-/** Deploys what watches a stack. It waits for no service: whoever starts too late is what it is there to see. */
+/** Deploys a stack's monitoring. It waits for no service: it is there to see which one starts too late. */
 function deployWatchers(
   name: string,
   { prometheus, alertmanager, grafana }: BuiltWatchers,

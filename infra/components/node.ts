@@ -2,12 +2,12 @@ import { ComponentResource, type ComponentResourceOptions, type Resource } from 
 import type { BuiltService } from "../services/built-service.ts";
 import { withoutProblems, type Placed } from "./service.ts";
 
-/** A node, the sidecar next to it, and what brings and keeps its data, where something does. */
+/** A node, its sidecar, and the services that restore and snapshot its data, if any. */
 export type NodeServices = Readonly<{
   node: BuiltService;
   sidecar: BuiltService;
   restore?: BuiltService | undefined;
-  /** What takes snapshots of the node's volume, and when: a cron expression. */
+  /** Service that takes snapshots of the node's volume, and its schedule: a cron expression. */
   snapshots?: Readonly<{ service: BuiltService; schedule: string }> | undefined;
 }>;
 
@@ -21,10 +21,10 @@ export type NodeServices = Readonly<{
  * new Node("node", { node: nodeSpec(args.node), sidecar: sidecarSpec(args.sidecar), platform });
  */
 export class Node extends ComponentResource {
-  /** What has to be up before another service can use the node. */
+  /** Resource to depend on for whatever uses the node. */
   readonly ready: Resource;
 
-  /** @throws {ConfigError} when the node or its sidecar would refuse its settings. */
+  /** @throws {ConfigError} if the node or its sidecar would refuse its settings. */
   constructor(
     name: string,
     { node, sidecar, restore, snapshots, platform, after = [] }: NodeServices & Placed,

@@ -4,11 +4,11 @@ import type { BuiltService } from "../services/built-service.ts";
 import type { ServiceName } from "../services/service-spec.ts";
 import { ConfigError } from "../config/config-problem.ts";
 
-/** Where a component's services are deployed, and which resources have to be up before them. */
+/** Platform of a component, and the resources that have to be up before it. */
 export type Placed = Readonly<{
   /** The Docker host or Kubernetes namespace to deploy to. */
   platform: Platform;
-  /** What has to be up before. */
+  /** Resources that have to be up first. */
   after?: readonly Input<Resource>[];
 }>;
 
@@ -17,7 +17,7 @@ type InCapitals<Name extends string> = Name extends `${infer First}-${infer Rest
   ? `${Capitalize<First>}${InCapitals<Rest>}`
   : Capitalize<Name>;
 
-/** A service by the name that Pulumi's state has of its type (`gatehouse:index:Facilitator`). */
+/** Name of a service's type in Pulumi's state (`gatehouse:index:Facilitator`). */
 type ServiceType = InCapitals<ServiceName>;
 
 /**
@@ -29,10 +29,10 @@ type ServiceType = InCapitals<ServiceName>;
  * new Service("Pushgateway", "pushgateway", { platform, service: pushgatewaySpec({}) });
  */
 export class Service extends ComponentResource {
-  /** What has to be up before another service can use this one. */
+  /** Resource to depend on for whatever uses this service. */
   readonly ready: Resource;
 
-  /** @throws {ConfigError} when the service would refuse its settings. */
+  /** @throws {ConfigError} if the service would refuse its settings. */
   constructor(
     type: ServiceType,
     name: string,
@@ -46,7 +46,7 @@ export class Service extends ComponentResource {
   }
 }
 
-/** The specifications of built services. @throws {ConfigError} with every problem of every service. */
+/** Returns the services as they are. @throws {ConfigError} with every problem of every service. */
 export function withoutProblems<Built extends Readonly<Record<string, BuiltService | undefined>>>(built: Built): Built {
   const problems = Object.values(built).flatMap((service) => service?.problems ?? []);
   if (problems.length > 0) throw new ConfigError(problems);

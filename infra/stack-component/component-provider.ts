@@ -37,7 +37,7 @@ async function construct(
   return { urn, state: { urls, status, tryThis, signer, configuration, grafana } };
 }
 
-/** Each problem at its input, as the engine shows it in the language of the program. */
+/** Puts each problem at its input, as the engine shows it in the language of the program. */
 function toPropertiesError({ summary, problems }: ConfigError): InputPropertiesError {
   const errors = problems.map(({ key, message: reason }) => ({ propertyPath: key, reason }));
   return new InputPropertiesError({ message: summary, errors });

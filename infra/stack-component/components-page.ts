@@ -2,10 +2,9 @@ import { escapeCell, formatTable, withMarked } from "#daemon/markdown.ts";
 import { buildPackageSchema, type ObjectType, type PackageSchema, type Property } from "./package-schema.ts";
 
 /**
- * Puts what the schema says of the components in place of what a text has between the comments `<!-- components: … -->` and
- * `<!-- /components -->`.
+ * Puts the schema's tables of the components in place of the text between the comments `<!-- components: … -->` and `<!-- /components -->`.
  *
- * @throws {Error} when the text has no such comments.
+ * @throws {Error} if the text has no such comments.
  */
 export function withComponents(text: string): string {
   return withMarked(text, {
@@ -49,7 +48,7 @@ function typeOf({ type, $ref, items, additionalProperties }: Property): string {
   return additionalProperties === undefined ? (type ?? "any") : `map of ${typeOf(additionalProperties)}`;
 }
 
-/** The last part of `#/types/gatehouse:index:Name`. */
+/** Finds the last part of `#/types/gatehouse:index:Name`. */
 function nameOf(type: string): string {
   return type.slice(type.lastIndexOf(":") + 1);
 }

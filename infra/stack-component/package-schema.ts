@@ -3,13 +3,13 @@ import { version } from "#daemon/version.ts";
 import { secretKeys } from "../config/config-schema.ts";
 import { inputsSchema } from "./stack-inputs.ts";
 
-/** Begins the types of the package, for Pulumi and in its state. */
+/** Prefix of the package's types, for Pulumi and in its state. */
 const packageName = "gatehouse";
 
 /** The component's type. */
 export const componentType = `${packageName}:index:Stack`;
 
-/** What the schema of a Pulumi package says of a value (Pulumi's documentation, "Package schema"). */
+/** A value in the schema of a Pulumi package (Pulumi's documentation, "Package schema"). */
 export type Property = Readonly<{
   type?: "string" | "integer" | "number" | "boolean" | "array" | "object";
   $ref?: string;
@@ -51,7 +51,7 @@ export type PackageSchema = Readonly<{
 
 const languages = ["nodejs", "python", "go", "csharp", "java"] as const;
 
-/** What is read of the JSON Schema that zod makes of an input. */
+/** The used part of the JSON Schema that zod makes of an input. */
 const jsonSchema = z.object({
   type: z.enum(["string", "integer", "number", "boolean", "array", "object"]).optional(),
   description: z.string().optional(),
@@ -104,7 +104,7 @@ const outputs: Readonly<Record<string, Property>> = {
   },
 };
 
-/** The schema of the package: its component, with every input and output. */
+/** Builds the schema of the package: its component, with every input and output. */
 export function buildPackageSchema(): PackageSchema {
   const types: Record<string, ObjectType> = {};
   const secrets = new Set<string>(secretKeys);
@@ -135,12 +135,12 @@ export function buildPackageSchema(): PackageSchema {
   };
 }
 
-/** The schema as the engine takes it. */
+/** Prints the schema as the engine takes it. */
 export function printPackageSchema(): string {
   return JSON.stringify(buildPackageSchema());
 }
 
-/** The objects that properties refer to, by the names that they have in the package. */
+/** Gives the objects that properties refer to the names that they have in the package. */
 function nameTypes(types: Readonly<Record<string, ObjectType>>): PackageSchema["types"] {
   return Object.fromEntries(Object.entries(types).map(([name, type]) => [`${packageName}:index:${name}`, type]));
 }
@@ -153,7 +153,7 @@ function objectOf(properties: Readonly<Record<string, Property>>, optional: read
   return { type: "object", properties, required: Object.keys(properties).filter((key) => !optional.includes(key)) };
 }
 
-/** Adds to `types` what stands deeper, each object by its path: `ObservabilityPrometheus`. */
+/** Adds inner objects to `types`, each by its path: `ObservabilityPrometheus`. */
 function toObjectType(schema: z.ZodType, path: string, types: Record<string, ObjectType>): ObjectType {
   return readObject(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }), path, types);
 }

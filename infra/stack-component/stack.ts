@@ -21,7 +21,7 @@ import { toInputProblem } from "./input-problem.ts";
 import { componentType } from "./package-schema.ts";
 import { parseInputs, type StackInputs } from "./stack-inputs.ts";
 
-/** What a preview says that can't show what the stack is made of, on the first run or a later one: the engine deletes what is not registered. */
+/** Message of a preview, first or later, that can't show the parts of the stack: the engine deletes what is not registered. */
 const unknownInputs =
   "some inputs are not known in this preview, so it shows the component alone, and all that is below it as deleted where it is deployed already, which protectData refuses. Have the resource that they come from made or changed first with `pulumi up --target <its URN>`, or leave out the preview with `pulumi up --skip-preview`.";
 
@@ -59,11 +59,11 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
   readonly tryThis: Output<StackOutputs["tryThis"]>;
   /** The account that pays the gas of settlements, and how it is funded. */
   readonly signer: Output<StackOutputs["signer"]>;
-  /** What the services were given, for `gatehouse doctor --drift`. */
+  /** Digests of the services' settings and files, for `gatehouse doctor --drift`. */
   readonly configuration: Output<PublishedData["configuration"]>;
-  /** How one enters Grafana, where the stack brings one. */
+  /** Grafana's user and password, if the stack brings a Grafana. */
   readonly grafana: Output<Readonly<{ user: string; password: string }> | undefined>;
-  /** Fails with the stack; where nobody waits for it, Pulumi ends the program with the error. */
+  /** Fails with the stack; if nobody waits for it, Pulumi ends the program with the error. */
   readonly #deployed: Promise<void>;
 
   constructor(name: string, args: StackInputs, opts?: ComponentResourceOptions) {
@@ -83,9 +83,9 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
   }
 
   /**
-   * Ends once all that the stack is made of is registered.
+   * Resolves once all parts of the stack are registered.
    *
-   * @throws {ConfigError} with what is wrong with the inputs.
+   * @throws {ConfigError} with the problems of the inputs.
    */
   async deployed(): Promise<void> {
     await this.#deployed;
@@ -128,7 +128,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
   }
 }
 
-/** Inputs that hold a secret are one for Pulumi, however they were given. */
+/** Marks inputs that hold a secret as one for Pulumi, however they were given. */
 function hideSecrets(args: StackInputs): Inputs {
   const hidden = new Set<string>(secretKeys);
   return Object.fromEntries(
@@ -139,7 +139,7 @@ function hideSecrets(args: StackInputs): Inputs {
   );
 }
 
-/** The inputs' values; `undefined` where some are not known before other resources are there, which a preview does not make. */
+/** Resolves the inputs' values; `undefined` if some are unknown until other resources are there, which a preview does not make. */
 async function settle(inputs: Inputs): Promise<Readonly<Record<string, unknown>> | undefined> {
   let known: Readonly<Record<string, unknown>> | undefined;
   const seen = output(inputs).apply((values) => {
