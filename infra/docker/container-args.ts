@@ -54,7 +54,7 @@ export function buildContainerArgs(spec: ServiceSpec, placement: Placement): doc
     image: placement.image,
     ...(spec.arguments === undefined ? {} : { command: [...spec.arguments] }),
     envs: Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`),
-    labels: labels(spec, placement),
+    labels: buildLabels(spec, placement),
     user: `${spec.user.uid}:${spec.user.gid}`,
     ...(placement.groups.length === 0 ? {} : { groupAdds: [...placement.groups] }),
     readOnly: true,
@@ -71,17 +71,17 @@ export function buildContainerArgs(spec: ServiceSpec, placement: Placement): doc
     destroyGraceSeconds: spec.stopGraceSeconds,
     logDriver: "json-file",
     logOpts: { "max-size": "10m", "max-file": "5" },
-    volumes: volumes(spec, placement),
-    ...network(spec, placement),
-    ports: spec.ports.flatMap((port) => publication(port, placement)),
-    ...watched(spec, placement),
+    volumes: listMounts(spec, placement),
+    ...buildNetwork(spec, placement),
+    ports: spec.ports.flatMap((port) => buildPublication(port, placement)),
+    ...buildHealthArgs(spec, placement),
   };
 }
 
 type Watched = Pick<docker.ContainerArgs, "mustRun" | "healthcheck" | "wait" | "waitTimeout">;
 
 /** Builds the health check, and waits for it to pass unless the start may take hours. */
-function watched(spec: ServiceSpec, { startInterval }: Placement): Watched {
+function buildHealthArgs(spec: ServiceSpec, { startInterval }: Placement): Watched {
   const healthcheck = buildHealthcheck(spec, startInterval);
   const check = healthcheck === undefined ? {} : { healthcheck };
   const { health } = spec;
@@ -89,7 +89,7 @@ function watched(spec: ServiceSpec, { startInterval }: Placement): Watched {
   return { ...check, wait: true, waitTimeout: health.startWithinSeconds };
 }
 
-function labels(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["labels"] {
+function buildLabels(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["labels"] {
   const all = {
     ...placement.labels,
     [`${labelPrefix}.service`]: spec.name,
@@ -98,7 +98,7 @@ function labels(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["
   return Object.entries(all).map(([label, value]) => ({ label, value }));
 }
 
-function volumes(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["volumes"] {
+function listMounts(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["volumes"] {
   const mounted = spec.volumes.map((volume) => {
     const volumeName = placement.volumes[toVolumeKey(volume)];
     if (volumeName === undefined)
@@ -127,12 +127,12 @@ function volumes(spec: ServiceSpec, placement: Placement): docker.ContainerArgs[
   return [...mounted, ...programs, ...files, ...live, ...host];
 }
 
-function network(spec: ServiceSpec, placement: Placement): Partial<docker.ContainerArgs> {
+function buildNetwork(spec: ServiceSpec, placement: Placement): Partial<docker.ContainerArgs> {
   if (placement.networks.length === 0) return { networkMode: "none" };
   return { networksAdvanced: placement.networks.map((name) => ({ name, aliases: [spec.name] })) };
 }
 
-function publication(port: PortSpec, placement: Placement): readonly docker.types.input.ContainerPort[] {
+function buildPublication(port: PortSpec, placement: Placement): readonly docker.types.input.ContainerPort[] {
   const at = placement.published[port.name];
   return at === undefined ? [] : [{ internal: port.number, external: at.port, ip: at.address, protocol: "tcp" }];
 }

@@ -27,11 +27,11 @@ const program = ["node", "/app/infra/images/health-check.mjs"] as const;
 export function buildHealthcheck(spec: ServiceSpec, startInterval = false): Healthcheck | undefined {
   const inner = spec.health === undefined ? undefined : findInnerHealth(spec.health);
   if (inner === undefined) return undefined;
-  const command = commandOf(spec, inner);
+  const command = buildCommand(spec, inner);
   return {
     tests: ["CMD", ...command],
     startPeriod: formatEngineDuration(inner.startWithinSeconds),
-    ...(startInterval ? timesWithStartInterval : timesWithout(command[1] === program[1])),
+    ...(startInterval ? timesWithStartInterval : buildTimesWithoutStartInterval(command[1] === program[1])),
   };
 }
 
@@ -50,7 +50,7 @@ const timesWithStartInterval: Times = {
  * Builds times whose one interval serves the start and the years after. Gatehouse's program is run often, and rests before it probes a service
  * that was well.
  */
-function timesWithout(rests: boolean): Times {
+function buildTimesWithoutStartInterval(rests: boolean): Times {
   const { every, failures } = rests ? times.withoutStartInterval.rests : times.withoutStartInterval.others;
   return {
     interval: formatEngineDuration(every),
@@ -65,7 +65,7 @@ function findInnerHealth(health: HealthSpec): InnerHealth | undefined {
   return command === undefined ? undefined : { kind: "command", command, startWithinSeconds };
 }
 
-function commandOf(spec: ServiceSpec, health: InnerHealth): readonly string[] {
+function buildCommand(spec: ServiceSpec, health: InnerHealth): readonly string[] {
   if (health.kind === "command") return health.command;
   if (health.kind !== "socket" && health.command !== undefined) return health.command;
   if (health.kind === "socket") return [...program, health.kind, health.socketPath];

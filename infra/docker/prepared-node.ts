@@ -37,7 +37,7 @@ export function prepareNode(
   const named = (step: string) => `${options.prefix}-node-${step}`;
   const primed = new docker.Container(
     named("prime"),
-    primeArgs(node, {
+    buildPrimeArgs(node, {
       containerName: named("prime"),
       image: options.image("node"),
       volumes: [{ volumeName: programs.original.name, containerPath: node.programs, readOnly: false }],
@@ -46,14 +46,14 @@ export function prepareNode(
     { ...own, dependsOn: [...dependsOn] },
   );
   const restored =
-    restore === undefined ? undefined : restoreContainer(restore, options, { ...own, dependsOn: [primed] });
+    restore === undefined ? undefined : createRestoreContainer(restore, options, { ...own, dependsOn: [primed] });
   const labels =
     restored === undefined
       ? options.labels
-      : { ...options.labels, [`${labelPrefix}.restored`]: endOf(restored, named("restore")) };
+      : { ...options.labels, [`${labelPrefix}.restored`]: requireRestored(restored, named("restore")) };
   const seeded = new docker.Container(
     named("conf"),
-    seedArgs(node, node.seed, {
+    buildSeedArgs(node, node.seed, {
       workspace: options.workspace,
       original: programs.original.name,
       copy: programs.copy.name,
@@ -67,7 +67,7 @@ export function prepareNode(
 }
 
 /** Creates the container that fills an empty workspace with chain data, and ends. */
-function restoreContainer(
+function createRestoreContainer(
   restore: ServiceSpec,
   { prefix, image, workspace, edge, labels }: PreparedNodeOptions,
   options: ConstructorParameters<typeof docker.Container>[2],
@@ -95,7 +95,7 @@ function restoreContainer(
  * Throws if the restore failed: the engine's provider takes a container that failed for one that ended, and the node must not start without
  * its data.
  */
-function endOf(restored: docker.Container, containerName: string): Output<string> {
+function requireRestored(restored: docker.Container, containerName: string): Output<string> {
   return restored.exitCode.apply((code) => {
     if (code === 0) return "done";
     throw new RunError(
@@ -114,7 +114,7 @@ const originalBin = "/run/gatehouse/image-bin";
  * Builds the container that is made from the node's own image and never started. An engine fills an empty volume with the image's content
  * where it is first mounted: that is how the image's programs reach a volume that another container can copy them from.
  */
-function primeArgs(node: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
+function buildPrimeArgs(node: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
   return { ...buildOneShot(node, placement), start: false, attach: false, readOnly: true };
 }
 
@@ -122,7 +122,7 @@ function primeArgs(node: ServiceSpec, placement: OneShotPlacement): docker.Conta
 type SeedVolumes = Readonly<Record<"workspace" | "original" | "copy", Input<string>>>;
 
 /** Builds the container that puts the node's programs and its first configuration in their places, as the user that the node runs as, and ends. */
-function seedArgs(
+function buildSeedArgs(
   node: ServiceSpec,
   seed: SeedSpec,
   { workspace, original, copy, ...placement }: SeedVolumes & Omit<OneShotPlacement, "volumes">,
