@@ -74,11 +74,11 @@ export function buildContainer(spec: ServiceSpec, image: Input<string>): Contain
         : [{ name: nameLiveSecretsVolume(spec), mountPath: liveSecretsDirectory, readOnly: true }]),
       { name: "tmp", mountPath: "/tmp", subPath: spec.name },
     ],
-    ...(spec.health === undefined ? {} : probes(spec, spec.health)),
+    ...(spec.health === undefined ? {} : buildProbes(spec, spec.health)),
   };
 }
 
-function probes(
+function buildProbes(
   spec: ServiceSpec,
   health: HealthSpec,
 ): Pick<Container, "startupProbe" | "readinessProbe" | "livenessProbe"> {

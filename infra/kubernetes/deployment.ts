@@ -20,7 +20,7 @@ const handedOver = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUna
 const lingerMs = 5_000;
 
 /** Has a rolled pod linger before it is told to stop; by Node, because the image has no shell and nothing that sleeps. */
-function drained({ image, volumes }: ServiceSpec): Pick<types.input.core.v1.Container, "lifecycle"> {
+function buildDrain({ image, volumes }: ServiceSpec): Pick<types.input.core.v1.Container, "lifecycle"> {
   if (image !== "gatehouse" || volumes.length > 0) return {};
   return { lifecycle: { preStop: { exec: { command: ["node", "--eval", `setTimeout(() => {}, ${lingerMs})`] } } } };
 }
@@ -53,7 +53,7 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
           terminationGracePeriodSeconds: spec.stopGraceSeconds,
           topologySpreadConstraints: [...spreadPods(selector)],
           initContainers: [...buildFilesInstaller(spec, gatehouse)],
-          containers: [{ ...buildContainer(spec, findImage(options, spec.image)), ...drained(spec) }],
+          containers: [{ ...buildContainer(spec, findImage(options, spec.image)), ...buildDrain(spec) }],
           volumes: [
             temporaryVolume,
             ...buildFilesVolumes(spec),

@@ -27,12 +27,12 @@ export function buildMonitors(specs: readonly ServiceSpec[], options: Kubernetes
   if (observability === undefined || existing?.by !== "operator") return [];
   const labels = { ...buildStackLabels(prefix), ...existing.labels };
   return [
-    ...specs.flatMap((spec) => podMonitor(spec, { options, labels, every: observability.scrapeIntervalSeconds })),
-    ...(existing.rules ? [alerts({ observability, namespace, labels })] : []),
+    ...specs.flatMap((spec) => buildPodMonitors(spec, { options, labels, every: observability.scrapeIntervalSeconds })),
+    ...(existing.rules ? [buildAlerts({ observability, namespace, labels })] : []),
   ];
 }
 
-function alerts({
+function buildAlerts({
   observability,
   namespace,
   labels,
@@ -55,7 +55,7 @@ export function buildDashboardMaps(options: KubernetesOptions): readonly types.i
   }));
 }
 
-function podMonitor(
+function buildPodMonitors(
   { name, metrics }: ServiceSpec,
   { options, labels, every }: Readonly<{ options: KubernetesOptions; labels: Labels; every: number }>,
 ): readonly Monitor[] {

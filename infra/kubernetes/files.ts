@@ -22,7 +22,7 @@ export function buildFilesSecret(
   spec: ServiceSpec,
   options: KubernetesOptions,
 ): types.input.core.v1.Secret | undefined {
-  return secretWith(spec.files, nameFilesVolume(spec), options);
+  return buildSecret(spec.files, nameFilesVolume(spec), options);
 }
 
 /**
@@ -33,7 +33,7 @@ export function buildLiveFilesSecret(
   spec: ServiceSpec,
   options: KubernetesOptions,
 ): types.input.core.v1.Secret | undefined {
-  return secretWith(listLiveFiles(spec), nameLiveFilesVolume(spec), options);
+  return buildSecret(listLiveFiles(spec), nameLiveFilesVolume(spec), options);
 }
 
 /** Builds the Secret with the secrets whose change hands a service over; `undefined` if it has no such secrets. It reaches running pods as the live files do. */
@@ -41,10 +41,10 @@ export function buildLiveSecretsSecret(
   spec: ServiceSpec,
   options: KubernetesOptions,
 ): types.input.core.v1.Secret | undefined {
-  return secretWith(listLiveSecrets(spec), nameLiveSecretsVolume(spec), options);
+  return buildSecret(listLiveSecrets(spec), nameLiveSecretsVolume(spec), options);
 }
 
-function secretWith(
+function buildSecret(
   files: readonly FileSpec[],
   name: string,
   options: KubernetesOptions,
@@ -61,11 +61,11 @@ function secretWith(
 
 /** Builds the volumes for files: the Secret as root delivers it, and memory for the service's own copies. */
 export function buildFilesVolumes(spec: ServiceSpec): readonly Volume[] {
-  return [...installedVolumes(spec), ...liveVolumes(spec)];
+  return [...buildInstalledVolumes(spec), ...buildLiveVolumes(spec)];
 }
 
 /** Builds the volumes of live files, each mounted as a whole and unchanged: a copy, or a path within it, would stay as the pod found it. */
-function liveVolumes(spec: ServiceSpec): readonly Volume[] {
+function buildLiveVolumes(spec: ServiceSpec): readonly Volume[] {
   const names = [
     ...(listLiveFiles(spec).length === 0 ? [] : [nameLiveFilesVolume(spec)]),
     ...(listLiveSecrets(spec).length === 0 ? [] : [nameLiveSecretsVolume(spec)]),
@@ -73,7 +73,7 @@ function liveVolumes(spec: ServiceSpec): readonly Volume[] {
   return names.map((name) => ({ name, secret: { secretName: name, defaultMode: 0o440 } }));
 }
 
-function installedVolumes(spec: ServiceSpec): readonly Volume[] {
+function buildInstalledVolumes(spec: ServiceSpec): readonly Volume[] {
   if (!hasFiles(spec)) return [];
   const { foreignFiles } = spec;
   const source =

@@ -26,12 +26,12 @@ export function readKubernetesOptions(config: StackConfig, prefix: string): Kube
     ingress: config.ingress,
     gatewayApi: config.gatewayApi,
     observability: config.observability,
-    revisionKey: revisionKey(config),
+    revisionKey: deriveRevisionKey(config),
   };
 }
 
 /** Derives the checksums' key from the signer's key, the one secret with all its bits that every stack has; it says nothing about that key. */
-function revisionKey({ signerPrivateKey }: StackConfig): Output<string> {
+function deriveRevisionKey({ signerPrivateKey }: StackConfig): Output<string> {
   const signer = signerPrivateKey ?? devAccounts.signer.privateKey;
   return secret(createHmac("sha256", signer).update("gatehouse revision of files").digest("hex"));
 }

@@ -9,25 +9,25 @@ type Ingress = types.input.networking.v1.NetworkPolicyIngressRule;
 
 /** Builds the policy that denies all traffic of the namespace's pods; the other policies allow the edges that the specifications name. */
 export function denyAll(options: KubernetesOptions): NetworkPolicy {
-  return policy("default-deny", options, { podSelector: {}, policyTypes: ["Ingress", "Egress"] });
+  return buildPolicy("default-deny", options, { podSelector: {}, policyTypes: ["Ingress", "Egress"] });
 }
 
 /** Builds one policy per pod kind, with exactly the edges of the services in it, both ways. */
 export function buildEdgePolicies(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly NetworkPolicy[] {
-  const pods = [...new Set(specs.map((spec) => podOf(spec.name)))];
+  const pods = [...new Set(specs.map((spec) => findPod(spec.name)))];
   return pods.map((pod) => {
-    const inside = specs.filter((spec) => podOf(spec.name) === pod);
-    const egress = inside.flatMap((spec) => spec.edges.flatMap((edge) => egressOf(edge, { specs, pod, options })));
-    return policy(pod, options, {
+    const inside = specs.filter((spec) => findPod(spec.name) === pod);
+    const egress = inside.flatMap((spec) => spec.edges.flatMap((edge) => buildEgress(edge, { specs, pod, options })));
+    return buildPolicy(pod, options, {
       podSelector: { matchLabels: { ...buildSelectorLabels(options.prefix, pod) } },
       policyTypes: ["Ingress", "Egress"],
       ingress: [
-        ...ingressFromStack(inside, specs, options),
-        ...ingressFromOutside(inside, options),
-        ...ingressFromPrometheus(inside, options),
+        ...buildIngressFromStack(inside, specs, options),
+        ...buildIngressFromOutside(inside, options),
+        ...buildIngressFromPrometheus(inside, options),
       ],
       // Who opens no connection has no name to look up either.
-      egress: egress.length === 0 ? [] : [dns, ...unique(egress)],
+      egress: egress.length === 0 ? [] : [dns, ...removeDuplicates(egress)],
     });
   });
 }
@@ -43,20 +43,20 @@ const dns: Egress = {
 /** Private addresses: no service has business there by way of an "internet" edge. */
 const inner = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10"];
 
-function podOf(service: ServiceName): ServiceName {
+function findPod(service: ServiceName): ServiceName {
   return service === "sidecar" || service === "restore" ? "node" : service;
 }
 
 type EgressContext = Readonly<{ specs: readonly ServiceSpec[]; pod: ServiceName; options: KubernetesOptions }>;
 
-function egressOf(edge: Edge, { specs, pod, options }: EgressContext): readonly Egress[] {
+function buildEgress(edge: Edge, { specs, pod, options }: EgressContext): readonly Egress[] {
   if (edge.to === "internet") return [{ to: [{ ipBlock: { cidr: "0.0.0.0/0", except: inner } }] }];
   // The API server's address is no pod; clusters put it on 443 or 6443.
-  if (edge.to === "api") return [egressToHost(options.apiServerCidr, [443, 6_443])];
-  if (edge.to === "host") return [egressToHost(edge.cidr, [edge.port])];
-  if (edge.to === "namespace") return [{ to: [{ namespaceSelector: namespaceNamed(edge.namespace) }] }];
+  if (edge.to === "api") return [buildEgressToHost(options.apiServerCidr, [443, 6_443])];
+  if (edge.to === "host") return [buildEgressToHost(edge.cidr, [edge.port])];
+  if (edge.to === "namespace") return [{ to: [{ namespaceSelector: buildNamespaceSelector(edge.namespace) }] }];
   const target = specs.find((spec) => spec.name === edge.to);
-  if (target === undefined || podOf(target.name) === pod) return [];
+  if (target === undefined || findPod(target.name) === pod) return [];
   return [
     {
       to: [{ podSelector: { matchLabels: { ...buildSelectorLabels(options.prefix, target.name) } } }],
@@ -66,24 +66,24 @@ function egressOf(edge: Edge, { specs, pod, options }: EgressContext): readonly 
 }
 
 /** Allows ports of a range of addresses; of any host if the range is unknown. */
-function egressToHost(cidr: string | undefined, numbers: readonly number[]): Egress {
+function buildEgressToHost(cidr: string | undefined, numbers: readonly number[]): Egress {
   const ports = numbers.map((port) => ({ port, protocol: "TCP" }));
   return cidr === undefined ? { ports } : { to: [{ ipBlock: { cidr } }], ports };
 }
 
 /** Selects a namespace by its name, which is one of its labels (Kubernetes, "Well-known labels": `kubernetes.io/metadata.name`). */
-function namespaceNamed(name: string) {
+function buildNamespaceSelector(name: string) {
   return { matchLabels: { "kubernetes.io/metadata.name": name } };
 }
 
-function ingressFromStack(
+function buildIngressFromStack(
   inside: readonly ServiceSpec[],
   specs: readonly ServiceSpec[],
   options: KubernetesOptions,
 ): readonly Ingress[] {
   const rules = inside.flatMap((target) =>
     specs
-      .filter((source) => podOf(source.name) !== podOf(target.name))
+      .filter((source) => findPod(source.name) !== findPod(target.name))
       .flatMap((source) =>
         source.edges.flatMap((edge) => {
           if (edge.to !== target.name) return [];
@@ -96,10 +96,10 @@ function ingressFromStack(
         }),
       ),
   );
-  return unique(rules);
+  return removeDuplicates(rules);
 }
 
-function ingressFromOutside(inside: readonly ServiceSpec[], options: KubernetesOptions): readonly Ingress[] {
+function buildIngressFromOutside(inside: readonly ServiceSpec[], options: KubernetesOptions): readonly Ingress[] {
   const ports = inside.flatMap((spec) => spec.ports);
   const open = ports
     .filter(({ audience }) => audience === "public")
@@ -114,7 +114,7 @@ function ingressFromOutside(inside: readonly ServiceSpec[], options: KubernetesO
       ? []
       : [
           {
-            from: [{ namespaceSelector: namespaceNamed(controller) }],
+            from: [{ namespaceSelector: buildNamespaceSelector(controller) }],
             ports: open,
           },
         ]),
@@ -123,7 +123,7 @@ function ingressFromOutside(inside: readonly ServiceSpec[], options: KubernetesO
 }
 
 /** Allows Prometheus's pods to reach the ports with metrics, and no other ports. */
-function ingressFromPrometheus(
+function buildIngressFromPrometheus(
   inside: readonly ServiceSpec[],
   { observability }: KubernetesOptions,
 ): readonly Ingress[] {
@@ -134,14 +134,14 @@ function ingressFromPrometheus(
   if (existing === undefined || ports.length === 0) return [];
   const { namespace, podLabels } = existing;
   const pods = Object.keys(podLabels).length === 0 ? {} : { podSelector: { matchLabels: { ...podLabels } } };
-  return [{ from: [{ namespaceSelector: namespaceNamed(namespace), ...pods }], ports }];
+  return [{ from: [{ namespaceSelector: buildNamespaceSelector(namespace), ...pods }], ports }];
 }
 
-function unique<Rule>(rules: readonly Rule[]): Rule[] {
+function removeDuplicates<Rule>(rules: readonly Rule[]): Rule[] {
   return [...new Map(rules.map((rule) => [JSON.stringify(rule), rule])).values()];
 }
 
-function policy(
+function buildPolicy(
   name: string,
   options: KubernetesOptions,
   spec: types.input.networking.v1.NetworkPolicySpec,

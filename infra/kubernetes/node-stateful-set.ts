@@ -54,13 +54,13 @@ export function buildNodeStatefulSet(
           terminationGracePeriodSeconds: node.stopGraceSeconds,
           initContainers: [
             ...(restore === undefined ? [] : [buildContainer(restore, gatehouse)]),
-            ...copiedPrograms(node, options),
-            ...seedConfiguration(gatehouse, node),
+            ...buildProgramsCopier(node, options),
+            ...buildConfSeeder(gatehouse, node),
             ...buildFilesInstaller(sidecar, gatehouse),
             ...buildFilesInstaller(node, gatehouse),
             { ...buildContainer(sidecar, gatehouse), restartPolicy: "Always" },
           ],
-          containers: [nodeContainer(node, options)],
+          containers: [buildNodeContainer(node, options)],
           volumes: [
             temporaryVolume,
             ...(node.seed === undefined ? [] : [{ name: nodeConfName, configMap: { name: nodeConfName } }]),
@@ -75,7 +75,7 @@ export function buildNodeStatefulSet(
   };
 }
 
-function nodeContainer(node: ServiceSpec, options: KubernetesOptions): Container {
+function buildNodeContainer(node: ServiceSpec, options: KubernetesOptions): Container {
   const container = buildContainer(node, findImage(options, node.image));
   if (options.peers !== "host-port") return container;
   const ports = node.ports.map(({ name, number, audience }) => ({
@@ -94,7 +94,7 @@ const programsRoom = { sizeLimit: "16Gi" } as const;
  * Builds the init container by which a new pod runs the programs of its image, whatever an earlier one had; with `cp` of that image, because no other
  * container sees them.
  */
-function copiedPrograms(node: ServiceSpec, options: KubernetesOptions): readonly Container[] {
+function buildProgramsCopier(node: ServiceSpec, options: KubernetesOptions): readonly Container[] {
   if (node.programs === undefined) return [];
   return [
     {
@@ -109,7 +109,7 @@ function copiedPrograms(node: ServiceSpec, options: KubernetesOptions): readonly
 }
 
 /** Builds the init container that copies node.conf to the workspace, unless one is there: the sidecar writes it, and a ConfigMap can't be written. */
-function seedConfiguration(image: Input<string>, node: ServiceSpec): readonly Container[] {
+function buildConfSeeder(image: Input<string>, node: ServiceSpec): readonly Container[] {
   const { seed, user } = node;
   if (seed === undefined) return [];
   return [

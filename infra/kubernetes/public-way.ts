@@ -22,14 +22,14 @@ export function buildPublicIngress(
       ...(className === undefined ? {} : { ingressClassName: className }),
       tls: [{ hosts: [gatewayHost, resourceServerHost], secretName: tlsSecret }],
       rules: [
-        rule(gatewayHost, "gateway", stackServices.sidecar.ports.rpc),
-        rule(resourceServerHost, "resource-server", stackServices["resource-server"].ports.http),
+        buildRule(gatewayHost, "gateway", stackServices.sidecar.ports.rpc),
+        buildRule(resourceServerHost, "resource-server", stackServices["resource-server"].ports.http),
       ],
     },
   };
 }
 
-function rule(host: string, name: string, port: number): types.input.networking.v1.IngressRule {
+function buildRule(host: string, name: string, port: number): types.input.networking.v1.IngressRule {
   return {
     host,
     http: { paths: [{ path: "/", pathType: "Prefix", backend: { service: { name, port: { number: port } } } }] },
@@ -51,8 +51,8 @@ export type HttpRoute = Readonly<{
 /** Builds the public way in through a Gateway's HTTPS listener, to the gateway and to the resource server: nothing else is public. */
 export function buildPublicRoutes(options: KubernetesOptions, way: GatewayWay): readonly HttpRoute[] {
   return [
-    route(options, way, { name: "gateway", host: way.gatewayHost, port: stackServices.sidecar.ports.rpc }),
-    route(options, way, {
+    buildRoute(options, way, { name: "gateway", host: way.gatewayHost, port: stackServices.sidecar.ports.rpc }),
+    buildRoute(options, way, {
       name: "resource-server",
       host: way.resourceServerHost,
       port: stackServices["resource-server"].ports.http,
@@ -60,7 +60,7 @@ export function buildPublicRoutes(options: KubernetesOptions, way: GatewayWay): 
   ];
 }
 
-function route(
+function buildRoute(
   options: KubernetesOptions,
   way: GatewayWay,
   { name, host, port }: Readonly<{ name: string; host: string; port: number }>,

@@ -40,7 +40,7 @@ export const nodePod = "node-0";
 export function buildNodeAccess(options: KubernetesOptions): ServiceAccess {
   const resourceNames = [nodePod];
   const rules = [
-    { apiGroups: [""], resources: ["pods"], verbs: podVerbs(options), resourceNames },
+    { apiGroups: [""], resources: ["pods"], verbs: listPodVerbs(options), resourceNames },
     { apiGroups: [""], resources: ["pods/exec"], verbs: ["get", "create"], resourceNames },
     ...(options.volumeGrows ? [ownClaim] : []),
   ];
@@ -55,6 +55,6 @@ const ownClaim: types.input.rbac.v1.PolicyRule = {
   resourceNames: [workspaceVolume],
 };
 
-function podVerbs({ restartStrategy }: KubernetesOptions): string[] {
+function listPodVerbs({ restartStrategy }: KubernetesOptions): string[] {
   return restartStrategy === "delete-pod" ? ["get", "delete"] : ["get"];
 }

@@ -8,7 +8,7 @@ type Service = types.input.core.v1.Service;
 
 /** Builds the Service under which other services reach this one. */
 export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOptions): Service {
-  return service({ name: spec.name, spec, ports: spec.ports, options, type: "ClusterIP" });
+  return buildNamedService({ name: spec.name, spec, ports: spec.ports, options, type: "ClusterIP" });
 }
 
 /**
@@ -18,7 +18,9 @@ export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOpt
 export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {
   if (options.observability?.prometheus === undefined || spec.metrics === undefined) return;
   const ports = [findPort(spec, spec.metrics.port)];
-  const made = evenUnready(service({ name: namePodsHost(spec.name), spec, ports, options, type: "ClusterIP" }));
+  const made = addUnreadyPods(
+    buildNamedService({ name: namePodsHost(spec.name), spec, ports, options, type: "ClusterIP" }),
+  );
   return { ...made, spec: { ...made.spec, clusterIP: "None" } };
 }
 
@@ -38,19 +40,19 @@ export function buildNodeServices(
   const exposed = options.peers === "node-port" ? "NodePort" : "LoadBalancer";
   const outside = peers.length > 0 && (options.peers === "node-port" || options.peers === "load-balancer");
   return [
-    service({ ...shared, name: "node", ports: inner, type: "ClusterIP" }),
-    service({ ...shared, name: "gateway", ports: rpc, type: "ClusterIP" }),
-    evenUnready(service({ ...shared, name: "sidecar-status", ports: status, type: "ClusterIP" })),
-    ...(outside ? [service({ ...shared, name: "node-peers", ports: peers, type: exposed })] : []),
+    buildNamedService({ ...shared, name: "node", ports: inner, type: "ClusterIP" }),
+    buildNamedService({ ...shared, name: "gateway", ports: rpc, type: "ClusterIP" }),
+    addUnreadyPods(buildNamedService({ ...shared, name: "sidecar-status", ports: status, type: "ClusterIP" })),
+    ...(outside ? [buildNamedService({ ...shared, name: "node-peers", ports: peers, type: exposed })] : []),
   ];
 }
 
 /** Publishes a pod even while it is not ready, which is when its answer is wanted most. */
-function evenUnready(made: Service): Service {
+function addUnreadyPods(made: Service): Service {
   return { ...made, spec: { ...made.spec, publishNotReadyAddresses: true } };
 }
 
-function service({
+function buildNamedService({
   name,
   spec,
   ports,

@@ -35,14 +35,18 @@ export function buildSnapshotJob(
         timeZone: "Etc/UTC",
         concurrencyPolicy: "Forbid",
         jobTemplate: {
-          spec: { backoffLimit: 3, activeDeadlineSeconds: jobDeadlineSeconds, template: podTemplate(spec, options) },
+          spec: {
+            backoffLimit: 3,
+            activeDeadlineSeconds: jobDeadlineSeconds,
+            template: buildPodTemplate(spec, options),
+          },
         },
       },
     },
   };
 }
 
-function podTemplate(spec: ServiceSpec, options: KubernetesOptions): types.input.core.v1.PodTemplateSpec {
+function buildPodTemplate(spec: ServiceSpec, options: KubernetesOptions): types.input.core.v1.PodTemplateSpec {
   return {
     metadata: { labels: { ...buildPodLabels(options.prefix, spec) } },
     spec: {

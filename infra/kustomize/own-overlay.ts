@@ -55,7 +55,7 @@ function pickOwn(object: KubernetesObject, other: KubernetesObject): KubernetesO
   const { apiVersion, kind, metadata } = object;
   const named = { apiVersion, kind, metadata: { name: metadata.name, namespace: metadata.namespace ?? "" } };
   if (kind === "ConfigMap" && compareValues(object, other).length > 0) return { ...named, data: object["data"] };
-  const [pod, otherPod] = [podOf(object), podOf(other)];
+  const [pod, otherPod] = [findPod(object), findPod(other)];
   const changed = lists.flatMap((list) => {
     const containers = (pod[list] ?? []).map((container) => pickVariables(container, otherPod[list]));
     // All of them are named, in their order: kustomize puts what a patch names first, and init containers start in their order.
@@ -79,7 +79,7 @@ function pickVariables(
   return own.length === 0 ? { name } : { name, env: own };
 }
 
-function podOf(object: KubernetesObject): PodSpec {
+function findPod(object: KubernetesObject): PodSpec {
   const { template } = (object["spec"] ?? {}) as Readonly<{ template?: Readonly<{ spec?: PodSpec }> }>;
   return template?.spec ?? {};
 }
@@ -94,7 +94,7 @@ function withoutOwn(value: unknown): unknown {
 
 /** Prints the images that are named by a tag, as kustomize replaces them. */
 function printImages(objects: readonly KubernetesObject[]): string {
-  const pods = objects.map(podOf);
+  const pods = objects.map(findPod);
   const images = pods.flatMap((pod) => lists.flatMap((list) => (pod[list] ?? []).map(({ image }) => image)));
   const tagged = [...new Set(images)].toSorted().filter((image) => !image.includes("@"));
   const entries = tagged.map((image) => {

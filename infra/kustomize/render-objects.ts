@@ -27,7 +27,7 @@ export async function renderObjects(
   const objects: KubernetesObject[] = [];
   const mocks: runtime.Mocks = {
     newResource: ({ type, name, inputs }) => {
-      if (type.startsWith("kubernetes:")) objects.push(clean(inputs) as KubernetesObject);
+      if (type.startsWith("kubernetes:")) objects.push(stripMarks(inputs) as KubernetesObject);
       return { id: `${name}-id`, state: inputs as object };
     },
     call: ({ inputs }) => inputs as Record<string, unknown>,
@@ -46,14 +46,14 @@ export function toFileName({ kind, metadata }: KubernetesObject): string {
 }
 
 /** Removes Pulumi's marks of secrets, and what only Pulumi reads. */
-function clean(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(clean);
+function stripMarks(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(stripMarks);
   if (typeof value !== "object" || value === null) return value;
   const fields = value as Readonly<Record<string, unknown>>;
-  if (fields[runtime.specialSigKey] === runtime.specialSecretSig) return clean(fields["value"]);
+  if (fields[runtime.specialSigKey] === runtime.specialSecretSig) return stripMarks(fields["value"]);
   const cleaned = Object.entries(fields)
     .filter(([key, inner]) => inner !== undefined && !ownAnnotations.test(key))
-    .map(([key, inner]) => [key, key === "app.kubernetes.io/managed-by" ? "kustomize" : clean(inner)] as const)
+    .map(([key, inner]) => [key, key === "app.kubernetes.io/managed-by" ? "kustomize" : stripMarks(inner)] as const)
     .filter(([key, inner]) => key !== "annotations" || Object.keys(inner as object).length > 0);
   return Object.fromEntries(cleaned);
 }
