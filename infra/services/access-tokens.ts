@@ -25,14 +25,14 @@ export function deriveAccessTokens(
   { prefix, addresses, secret }: TokenContext,
 ): AccessTokens {
   return {
-    privateKey: signerPrivateKey === undefined ? undefined : secret(tokenKey(signerPrivateKey, prefix)),
+    privateKey: signerPrivateKey === undefined ? undefined : secret(deriveTokenKey(signerPrivateKey, prefix)),
     keySetUrl: `http://${addresses["resource-server"]}:${stackServices["resource-server"].ports.http}/.well-known/jwks.json`,
     issuer: `${prefix}-resource-server`,
     audience: `${prefix}-gateway`,
   };
 }
 
-function tokenKey(signerPrivateKey: string, prefix: string): string {
+function deriveTokenKey(signerPrivateKey: string, prefix: string): string {
   const seed = hkdfSync("sha256", signerPrivateKey, prefix, "gatehouse access tokens", 32);
   const der = Buffer.concat([ed25519Prefix, Buffer.from(seed)]).toString("base64");
   return `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n`;

@@ -52,12 +52,12 @@ const ports: readonly PortSpec[] = [
  * console.log(spec.name, problems); // node []
  */
 export function nodeSpec(args: NodeArgs): BuiltService {
-  if (args.imageUser !== undefined) return { spec: realNode(args, args.imageUser), problems: [] };
-  const { spec, problems } = devnetNode(args);
+  if (args.imageUser !== undefined) return { spec: buildRealNode(args, args.imageUser), problems: [] };
+  const { spec, problems } = buildDevnetNode(args);
   return { spec: { ...spec, seed: buildDevnetConfSeed({ ...args.conf, version: args.version }) }, problems };
 }
 
-function devnetNode(args: NodeArgs): BuiltService {
+function buildDevnetNode(args: NodeArgs): BuiltService {
   const health: NetworkHealth = {
     kind: "rpc",
     port: "http",
@@ -104,7 +104,7 @@ function devnetNode(args: NodeArgs): BuiltService {
 const replayMaxSeconds = 86_400;
 
 /** Builds the node of the operator's image, which starts by its own entry point; only the operator knows a command in it that checks its health. */
-function realNode(args: NodeArgs, uid: number): ServiceSpec {
+function buildRealNode(args: NodeArgs, uid: number): ServiceSpec {
   const seed = buildNodeConfSeed({ ...args.conf, version: args.version }, args.programs);
   return {
     name: "node",

@@ -24,7 +24,7 @@ export function findPushTarget({ pushgatewayUrl }: StackConfig, addresses: Addre
       edge: { to: "pushgateway", port: "http" },
     };
   }
-  const { host, port } = placeOf(pushgatewayUrl);
+  const { host, port } = parseHostAndPort(pushgatewayUrl);
   const namespace = parseServiceNamespace(host);
   if (namespace !== undefined) return { host, port, edge: { to: "namespace", namespace } };
   const family = isIP(host);
@@ -58,7 +58,7 @@ export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: St
       "found more than a host and a port; the node pushes to those two alone, without a path or a password.";
     problems.push(describeProblem(key, { wrong, remedy }));
   }
-  if (isOwnHost(placeOf(pushgatewayUrl).host)) {
+  if (isOwnHost(parseHostAndPort(pushgatewayUrl).host)) {
     const wrong = `found ${pushgatewayUrl}, which inside the node's container is the container itself; name the address of the machine that the Pushgateway runs on.`;
     problems.push(describeProblem(key, { wrong, remedy }));
   }
@@ -72,7 +72,7 @@ function isOwnHost(host: string): boolean {
 
 const httpPort = 80;
 
-function placeOf(url: string): Readonly<{ host: string; port: number }> {
+function parseHostAndPort(url: string): Readonly<{ host: string; port: number }> {
   const { hostname, port } = new URL(url);
   return { host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? httpPort : Number(port) };
 }

@@ -53,7 +53,7 @@ export function renderSettings(
   for (const leaf of leaves) {
     const value = findRenderedValue(tree, leaf.path);
     if (value === undefined) continue;
-    const hidden = secretOf(leaf, value);
+    const hidden = findSecret(leaf, value);
     if (isLive(leaf, live)) {
       checked[leaf.env] = encode(leaf, value);
     } else if (hidden !== undefined) {
@@ -78,10 +78,10 @@ export function renderSettings(
     files: areSecretsLive ? [] : secrets,
     liveSecrets: areSecretsLive ? secrets : [],
     liveFiles: [
-      ...(live === undefined ? [] : [liveFileOf(tree, live)]),
+      ...(live === undefined ? [] : [buildLiveFile(tree, live)]),
       ...(handed === undefined ? [] : [toJson5File(handed.file, inFile)]),
     ],
-    problems: [...findUnknownKeys(definition, leaves, tree), ...refusals(definition, leaves, checked)],
+    problems: [...findUnknownKeys(definition, leaves, tree), ...findRefusals(definition, leaves, checked)],
   };
 }
 
@@ -98,7 +98,7 @@ function beginsWithAny(path: readonly string[], beginnings: readonly (readonly s
 }
 
 /** Builds the file of live settings. It is there, if empty, before the first of its settings is set: the service gets its path at its start. */
-function liveFileOf(tree: SettingsTree, { at, keys, file }: LiveSettings): FileSpec {
+function buildLiveFile(tree: SettingsTree, { at, keys, file }: LiveSettings): FileSpec {
   const found = keys.map((key) => [key, findRenderedValue(tree, [...at, key])] as const);
   const content = Object.fromEntries(found.filter(([, value]) => value !== undefined));
   return toJson5File(file, content);
@@ -109,7 +109,7 @@ function toJson5File(name: string, content: object): FileSpec {
 }
 
 /** Finds the secret of a setting: the deployment's, or one that a stack wrote among its settings. */
-function secretOf(leaf: SettingsLeaf, value: unknown): Pick<DeploymentSecret, "check" | "value"> | undefined {
+function findSecret(leaf: SettingsLeaf, value: unknown): Pick<DeploymentSecret, "check" | "value"> | undefined {
   if (isDeploymentSecret(value)) return value;
   if (!leaf.secret) return undefined;
   const text = encode(leaf, value);
@@ -126,19 +126,19 @@ function findUnknownKeys(
   tree: SettingsTree,
 ): readonly ConfigProblem[] {
   const known = new Set(leaves.map((leaf) => leaf.path.join(".")));
-  return leafPaths(tree, (path) => known.has(path.join(".")))
+  return listLeafPaths(tree, (path) => known.has(path.join(".")))
     .filter((path) => !known.has(path.join(".")))
     .map((path) => {
       const meant = findNearestWord(path.join("."), [...known]);
       const hint = meant === undefined ? ";" : `; did you mean ${meant}?`;
       return {
-        key: settingKey(definition.service, path),
+        key: buildSettingKey(definition.service, path),
         message: `${definition.service} has no such setting${hint} "gatehouse ${definition.service} --help --all" lists them. Correct the name or remove it.`,
       };
     });
 }
 
-function refusals(
+function findRefusals(
   definition: SettingsDefinition,
   leaves: readonly SettingsLeaf[],
   environment: Readonly<Record<string, string>>,
@@ -150,13 +150,13 @@ function refusals(
     if (!(error instanceof SettingsError)) throw error;
     const paths = new Map(leaves.map((leaf) => [leaf.env, leaf.path]));
     return error.problems.map(({ name, message }) => ({
-      key: settingKey(definition.service, paths.get(name) ?? [name]),
+      key: buildSettingKey(definition.service, paths.get(name) ?? [name]),
       message,
     }));
   }
 }
 
-function settingKey(service: string, path: readonly string[]): string {
+function buildSettingKey(service: string, path: readonly string[]): string {
   return `settings.${service}.${path.join(".")}`;
 }
 
@@ -184,7 +184,7 @@ export function findRenderedValue(tree: SettingsTree, path: readonly string[]): 
 }
 
 /** Lists the paths of all values in a tree that are no branch, or a branch that `stop` names. */
-function leafPaths(
+function listLeafPaths(
   tree: SettingsTree,
   stop: (path: readonly string[]) => boolean,
   at: readonly string[] = [],
@@ -192,6 +192,6 @@ function leafPaths(
   return Object.entries(tree).flatMap(([key, value]) => {
     const path = [...at, key];
     if (value === undefined) return [];
-    return isBranch(value) && !stop(path) ? leafPaths(value, stop, path) : [path];
+    return isBranch(value) && !stop(path) ? listLeafPaths(value, stop, path) : [path];
   });
 }

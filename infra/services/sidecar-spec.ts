@@ -126,7 +126,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
       name: "sidecar",
       image: "gatehouse",
       definition: sidecarSettings,
-      tree: { ...sidecarTree(args, apiKeys), ...restartTree(args) },
+      tree: { ...buildSidecarTree(args, apiKeys), ...buildRestartTree(args) },
       liveFiles: apiKeys?.liveFiles ?? [],
       live: hasOwnPolicy ? undefined : livePolicy,
       handed: handedSettings,
@@ -137,7 +137,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
           : [{ name: "private-rpc", number: ports["private-rpc"], audience: "public" } as const]),
         { name: "status", number: ports.status, audience: "system" },
       ],
-      volumes: sidecarVolumes(args),
+      volumes: listSidecarVolumes(args),
       edges: [
         { to: "node", port: "http" },
         { to: "node", port: "ws" },
@@ -168,7 +168,7 @@ function hasPrivateListener({ accessTokens, apiKeys = {} }: SidecarArgs): boolea
 }
 
 /** Builds the settings of the sidecar. The private listener runs if it has API keys to read, if only an empty file. */
-function sidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefined): SettingsTree {
+function buildSidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefined): SettingsTree {
   return {
     listen: { host: "0.0.0.0", port: ports.status, ...listOperatorHosts("sidecar", args.published) },
     gateway: {
@@ -180,7 +180,7 @@ function sidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefined): S
       },
       ...(apiKeys !== undefined ? { private: { enabled: true, host: "0.0.0.0", port: ports["private-rpc"] } } : {}),
       policyPath: `${liveFilesDirectory}/${livePolicy.file}`,
-      ...tokenTree(args.accessTokens),
+      ...buildTokenTree(args.accessTokens),
     },
     node: {
       workspace: workspaceDirectory,
@@ -208,13 +208,13 @@ function sidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefined): S
 }
 
 /** Builds the settings by which whoever bought a token of the resource server has its tier at the private listener (specification, Authentication, 4). */
-function tokenTree(tokens: SidecarArgs["accessTokens"]): SettingsTree {
+function buildTokenTree(tokens: SidecarArgs["accessTokens"]): SettingsTree {
   if (tokens === undefined) return {};
   const { keySetUrl, issuer, audience } = tokens;
   return { jwt: { jwksUrl: keySetUrl, issuer, audience } };
 }
 
-function restartTree({ restart, nodeImageUser }: SidecarArgs): SettingsTree {
+function buildRestartTree({ restart, nodeImageUser }: SidecarArgs): SettingsTree {
   const hanging = nodeImageUser === undefined ? {} : { hungAfterMs };
   if (restart.driver === "docker") {
     return {
@@ -232,7 +232,7 @@ function restartTree({ restart, nodeImageUser }: SidecarArgs): SettingsTree {
   };
 }
 
-function sidecarVolumes({ restart, nodeImageUser }: SidecarArgs): ServiceSpec["volumes"] {
+function listSidecarVolumes({ restart, nodeImageUser }: SidecarArgs): ServiceSpec["volumes"] {
   const kept = [
     ...(nodeImageUser === undefined ? [workspace] : [confVolume, { ...chainDataVolume, readOnly: true }]),
     { name: "sidecar-state", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 1 },

@@ -75,7 +75,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const accounts = config.devAccounts ? devAccounts : undefined;
   const signer = config.signerPrivateKey ?? accounts?.signer.privateKey;
   const payTo = config.payTo ?? accounts?.payee.address;
-  const token = tokenOf(config);
+  const token = findToken(config);
   const imageUser = config.nodeImage === undefined ? undefined : config.nodeUser;
   const jobName = `${prefix}-node`;
   const push = findPushTarget(config, addresses);
@@ -85,9 +85,9 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   // A cluster rolls pods; a Docker host has one container of each service, in which one process takes the other's place.
   const isHandedOver = context.restart.driver === "docker";
   const sample = sellsSample(config);
-  const routes = sample ? sampleRoutes(config, addresses, payTo) : config.routes;
+  const routes = sample ? buildSampleRoutes(config, addresses, payTo) : config.routes;
   return {
-    node: nodeArgs(config, context, { imageUser, jobName, push }),
+    node: buildNodeArgs(config, context, { imageUser, jobName, push }),
     sidecar: {
       chainId: config.chainId,
       nodeVersion: chooseNodeVersion(config),
@@ -103,10 +103,10 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       volumeGrowth: config.volumeGrowth,
       publicProxies,
       published,
-      ...common(config, "sidecar"),
+      ...getCommon(config, "sidecar"),
     },
-    restore: config.restore && { ...config.restore, imageUser, ...common(config, "restore") },
-    volumeSnapshots: config.volumeSnapshots && { ...config.volumeSnapshots, ...common(config, "volume-snapshot") },
+    restore: config.restore && { ...config.restore, imageUser, ...getCommon(config, "restore") },
+    volumeSnapshots: config.volumeSnapshots && { ...config.volumeSnapshots, ...getCommon(config, "volume-snapshot") },
     pushgateway: config.pushgatewayUrl === undefined ? { limits: config.limits.pushgateway } : undefined,
     postgres: findOwnDatabase(config, context.secret),
     facilitator: {
@@ -118,7 +118,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       database,
       replicas: config.facilitatorReplicas,
       isHandedOver,
-      ...common(config, "facilitator"),
+      ...getCommon(config, "facilitator"),
     },
     resourceServer: {
       chainId: config.chainId,
@@ -127,20 +127,20 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       facilitatorUrl: `http://${addresses.facilitator}:${stackServices.facilitator.ports.http}`,
       accessTokens: tokens,
       routes,
-      publicUrl: publicUrlOf(config),
+      publicUrl: findPublicUrl(config),
       publicProxies,
       database,
       published,
       replicas: config.resourceServerReplicas,
       isHandedOver,
-      ...common(config, "resource-server"),
+      ...getCommon(config, "resource-server"),
     },
-    upstream: sample ? common(config, "upstream") : undefined,
+    upstream: sample ? getCommon(config, "upstream") : undefined,
     observability: buildObservabilityArgs(config, context, signer),
   };
 }
 
-function nodeArgs(
+function buildNodeArgs(
   config: StackConfig,
   { secret }: StackContext,
   { imageUser, jobName, push }: Readonly<{ imageUser: number | undefined; jobName: string; push: PushTarget }>,
@@ -159,15 +159,15 @@ function nodeArgs(
       pushPort: push.port,
       pushIntervalSeconds: config.metricsPushIntervalSeconds,
     },
-    programs: programPlace(config),
+    programs: findProgramPlace(config),
     keys: readNodeKeys(config, secret),
     mnemonic: config.devAccounts ? secret(devnetMnemonic) : undefined,
-    ...common(config, "node"),
+    ...getCommon(config, "node"),
   };
 }
 
 /** Finds the place at which the sidecar looks for the node's programs, and where the deployment therefore puts them. */
-function programPlace({ settings }: StackConfig): ProgramPlace {
+function findProgramPlace({ settings }: StackConfig): ProgramPlace {
   const given = (path: readonly string[]) => {
     const value = findRenderedValue(settings.sidecar ?? {}, path);
     return typeof value === "string" ? value : undefined;
@@ -178,21 +178,24 @@ function programPlace({ settings }: StackConfig): ProgramPlace {
   };
 }
 
-function publicUrlOf(config: StackConfig): string | undefined {
+function findPublicUrl(config: StackConfig): string | undefined {
   const hosts = findPublicHosts(config);
   return config.publicUrl ?? (hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`);
 }
 
-function tokenOf(config: StackConfig): Token | undefined {
+function findToken(config: StackConfig): Token | undefined {
   if (config.tokenAddress === undefined) return undefined;
   return { address: config.tokenAddress, name: config.tokenName, version: config.tokenVersion };
 }
 
-function common(config: StackConfig, service: keyof StackConfig["limits"] & keyof StackConfig["settings"]): CommonArgs {
+function getCommon(
+  config: StackConfig,
+  service: keyof StackConfig["limits"] & keyof StackConfig["settings"],
+): CommonArgs {
   return { limits: config.limits[service], settings: config.settings[service] };
 }
 
-function sampleRoutes(config: StackConfig, addresses: Addresses, payTo: string | undefined): Routes {
+function buildSampleRoutes(config: StackConfig, addresses: Addresses, payTo: string | undefined): Routes {
   const offer = { scheme: "exact", network: `eip155:${config.chainId}`, payTo };
   return {
     "POST /access": {

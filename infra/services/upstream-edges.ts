@@ -20,11 +20,11 @@ export function parseServiceNamespace(host: string): string | undefined {
 export function listUpstreamEdges(routes: Readonly<Record<string, unknown>>): readonly Edge[] {
   return Object.values(routes).flatMap((route) => {
     const parsed = withUpstream.safeParse(route);
-    return parsed.success ? edgesTo(new URL(parsed.data.upstream)) : [];
+    return parsed.success ? listEdgesTo(new URL(parsed.data.upstream)) : [];
   });
 }
 
-function edgesTo({ protocol, hostname, port }: URL): readonly Edge[] {
+function listEdgesTo({ protocol, hostname, port }: URL): readonly Edge[] {
   const host = hostname.replace(/^\[|\]$/g, "");
   const family = isIP(host);
   if (family !== 0) {

@@ -31,7 +31,7 @@ export type ProgramPlace = Readonly<{
 export function buildDevnetConfSeed(args: NodeConfArgs, releases: NodeReleases = nodeReleases): SeedSpec {
   const { layout } = findReleaseOfText(args.version, releases);
   const path = `${deriveProgramDirectory(layout, defaultNodeDirectory)}/node.conf`;
-  return { path, content: nodeConf(args, releases), host: args.host };
+  return { path, content: renderNodeConf(args, releases), host: args.host };
 }
 
 /** Finds the directory of a node's container with its programs, whichever node it is. */
@@ -49,14 +49,14 @@ export function buildNodeConfSeed(
   const standard = releases.toReversed().map(({ layout }) => deriveProgramDirectory(layout, nodeDirectory));
   const formerConf = [...new Set([bin, ...standard])].map((directory) => `${directory}/node.conf`);
   const places = { bin, data: chainDataDirectory, keys: keysDirectory, formerConf };
-  return { path: confPath, content: nodeConf(args, releases), host: args.host, places };
+  return { path: confPath, content: renderNodeConf(args, releases), host: args.host, places };
 }
 
 /**
  * Renders a node's first `node.conf` (specification, "Node configuration file"), with the metrics keys of the node's version
  * ("Versioning", 2). An address that only the place knows is filled in there.
  */
-function nodeConf(args: NodeConfArgs, releases: NodeReleases): string {
+function renderNodeConf(args: NodeConfArgs, releases: NodeReleases): string {
   const { monitorKeys: keys } = findReleaseOfText(args.version, releases);
   const configuration = {
     chain: {

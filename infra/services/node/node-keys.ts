@@ -70,7 +70,13 @@ export function findMissingKeys(config: StackConfig): readonly ConfigProblem[] {
     .map((key) =>
       describeProblem(key, {
         wrong: `missing; expected the node's key that node.conf names as ${confField[key]}.`,
-        remedy: ["Set it", { kind: "set", key, secret: true, file: keyFiles[key] }, ", or ", ...elsewhere(config), "."],
+        remedy: [
+          "Set it",
+          { kind: "set", key, secret: true, file: keyFiles[key] },
+          ", or ",
+          ...suggestOtherPlace(config),
+          ".",
+        ],
       }),
     );
 }
@@ -80,7 +86,7 @@ const confField = {
   stabilizingKey: "chain.secret_config.stabilizing_key_path",
 } as const;
 
-function elsewhere({ target, namespace, nodeUser }: StackConfig): ProblemParts["remedy"] {
+function suggestOtherPlace({ target, namespace, nodeUser }: StackConfig): ProblemParts["remedy"] {
   if (target === "docker") {
     const files = Object.values(keyFiles).join(" and ");
     const owner = nodeUser ?? "nodeUser";

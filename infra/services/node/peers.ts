@@ -42,17 +42,17 @@ export function findPeerProblems(config: StackConfig): readonly ConfigProblem[] 
   const taken = Object.entries(nodePorts).find(([name, number]) => name !== "peers" && number === port);
   const outside = config.target === "kubernetes" && config.peers === "node-port" && (port < first || port > last);
   return [
-    ...(needsHostIp(config) && config.hostIp === undefined ? [missingHostIp(config)] : []),
+    ...(needsHostIp(config) && config.hostIp === undefined ? [describeMissingHostIp(config)] : []),
     ...(outside
-      ? [wrongPort(`found ${port}; expected a port from ${first} to ${last}, because peers is node-port.`)]
+      ? [describeWrongPort(`found ${port}; expected a port from ${first} to ${last}, because peers is node-port.`)]
       : []),
     ...(taken === undefined
       ? []
-      : [wrongPort(`found ${port}, which is the node's own ${taken[0]} port; expected another one.`)]),
+      : [describeWrongPort(`found ${port}, which is the node's own ${taken[0]} port; expected another one.`)]),
   ];
 }
 
-function wrongPort(wrong: string): ConfigProblem {
+function describeWrongPort(wrong: string): ConfigProblem {
   const key = "peerPort";
   return describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] });
 }
@@ -62,7 +62,7 @@ function needsHostIp({ target, nodeImage, peers }: StackConfig): boolean {
   return target === "docker" ? nodeImage !== undefined : peers === "load-balancer";
 }
 
-function missingHostIp({ target }: StackConfig): ConfigProblem {
+function describeMissingHostIp({ target }: StackConfig): ConfigProblem {
   const whose = target === "docker" ? "the Docker host" : "the load balancer";
   const key = "hostIp";
   return describeProblem(key, {

@@ -49,11 +49,11 @@ export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltSer
     limits: limits ?? { cpus: 0.5, memoryMebibytes: 256 },
     stopGraceSeconds: 20,
   };
-  return { spec, problems: config === undefined ? [] : configProblems(config.check) };
+  return { spec, problems: config === undefined ? [] : findConfigProblems(config.check) };
 }
 
 /** Finds obvious problems of an Alertmanager's configuration. No message shows any of it: it has passwords. */
-function configProblems(text: string): readonly ConfigProblem[] {
+function findConfigProblems(text: string): readonly ConfigProblem[] {
   const key = "alertmanagerConfig";
   const set = { kind: "set-to", said: "", key, secret: true, file: "alertmanager.yml" } as const;
   const remedy = ["Look at it with `amtool check-config alertmanager.yml`, then ", set, "."];

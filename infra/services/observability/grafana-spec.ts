@@ -28,7 +28,7 @@ const provisioning = "/etc/grafana/provisioning";
 const passwordFile = "admin-password";
 
 /** Builds Grafana's data source for Prometheus (Grafana's documentation, "Provision Grafana"). */
-function datasource({ prometheus, intervalSeconds }: GrafanaArgs) {
+function buildDatasource({ prometheus, intervalSeconds }: GrafanaArgs) {
   const own = { name: "Prometheus", uid: "prometheus", type: "prometheus", access: "proxy", isDefault: true };
   // Grafana takes 15 s otherwise, and a rate over a minute of samples that are a minute apart is empty.
   const jsonData = { timeInterval: `${intervalSeconds}s` };
@@ -65,7 +65,7 @@ export function grafanaSpec(args: GrafanaArgs): BuiltService {
     },
     files: [
       { name: passwordFile, content: args.password.value, secret: true },
-      { name: "datasource.yaml", content: stringify(datasource(args)), secret: false },
+      { name: "datasource.yaml", content: stringify(buildDatasource(args)), secret: false },
       { name: "provider.yaml", content: stringify(provider), secret: false },
       ...dashboards.map((dashboard) => ({
         name: nameDashboardFile(dashboard),

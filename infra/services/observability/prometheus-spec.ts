@@ -40,7 +40,7 @@ const rulesName = "rules.yaml";
 export function prometheusSpec(args: PrometheusArgs): BuiltService {
   const scraped = args.services.filter(({ metrics }) => metrics !== undefined);
   const config = buildPrometheusConfig({
-    targets: scraped.flatMap((service) => targetOf(service, args)),
+    targets: scraped.flatMap((service) => listTargets(service, args)),
     intervalSeconds: args.intervalSeconds,
     ruleFile: rulesName,
     alertmanager: args.alertmanager && `${args.alertmanager}:${stackServices.alertmanager.ports.http}`,
@@ -76,7 +76,7 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
   return { spec, problems: [] };
 }
 
-function targetOf(service: ServiceSpec, { prefix, hosts }: PrometheusArgs): readonly ScrapeTarget[] {
+function listTargets(service: ServiceSpec, { prefix, hosts }: PrometheusArgs): readonly ScrapeTarget[] {
   const { name, metrics, replicas } = service;
   if (metrics === undefined) return [];
   const replicated = replicas.max > 1;
