@@ -33,22 +33,22 @@ export function printMetricReference(): string {
     "running services. Besides, each service has Prometheus's usual ones of its process and of Node (`process_…`, `nodejs_…`). A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`.",
     "Labels come from closed lists, settings and files, never from a request. [Observability](observability.md) says how to scrape them, the [runbooks](runbooks/README.md) which alerts there are.",
     "",
-    ...(Object.keys(parts) as Part[]).flatMap(sectionOf),
+    ...(Object.keys(parts) as Part[]).flatMap(formatSection),
   ].join("\n");
 }
 
-function sectionOf(part: Part): readonly string[] {
+function formatSection(part: Part): readonly string[] {
   const { title, by } = parts[part];
-  return [`## ${title}`, "", by, "", ...tableOf(part), ""];
+  return [`## ${title}`, "", by, "", ...formatMetricTable(part), ""];
 }
 
-function tableOf(part: Part): readonly string[] {
+function formatMetricTable(part: Part): readonly string[] {
   const metrics: readonly (readonly [string, MetricDefinition])[] = Object.entries(metricsByPart[part]);
   const rows = metrics.map(([name, { type, labels, help }]) => [
     `\`${name}\``,
     type,
     labels.map((label) => `\`${label}\``).join(", "),
-    unitOf(name, type),
+    findUnit(name, type),
     escapeCell(help),
   ]);
   return formatTable(["metric", "type", "labels", "unit", "meaning"], rows);
@@ -66,6 +66,6 @@ const units = [
   [/_info$/, "1"],
 ] as const;
 
-function unitOf(name: string, type: MetricDefinition["type"]): string {
+function findUnit(name: string, type: MetricDefinition["type"]): string {
   return units.find(([pattern]) => pattern.test(name))?.[1] ?? (type === "counter" ? "count" : "number");
 }

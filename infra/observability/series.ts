@@ -21,7 +21,7 @@ export function series<N extends SeriesName>(name: N, matchers?: Matchers<N>): s
 /** An instant selector of a metric that is not Gatehouse's own. */
 export function labelled(name: string, matchers: Readonly<Record<string, Matcher | undefined>>): string {
   const shown = Object.entries(matchers).flatMap(([label, matcher]) =>
-    matcher === undefined ? [] : [label + operand(matcher)],
+    matcher === undefined ? [] : [label + formatOperand(matcher)],
   );
   return shown.length === 0 ? name : `${name}{${shown.join(",")}}`;
 }
@@ -44,7 +44,7 @@ export function unknownFor<T extends ConditionType>(type: T, reason: ConditionRe
   return series("gatehouse_condition_info", { type, reason });
 }
 
-function operand(matcher: Matcher): string {
+function formatOperand(matcher: Matcher): string {
   if (typeof matcher === "string") return `=${JSON.stringify(matcher)}`;
   if ("in" in matcher) return `=~${JSON.stringify(matcher.in.join("|"))}`;
   return `!~${JSON.stringify(matcher.notIn.join("|"))}`;

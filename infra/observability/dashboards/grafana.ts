@@ -60,18 +60,18 @@ export function renderGrafanaJson(dashboard: Dashboard, options: LinkOptions): s
     annotations: { list: [firing, corrections, restarts] },
     links: [
       dashboardLinks,
-      { ...link("Runbooks", `${baseOf(options)}/README.md`), type: "link" },
+      { ...buildLink("Runbooks", `${getRunbookBase(options)}/README.md`), type: "link" },
       // Grafana puts its variables, such as ${stack}, into the address.
-      ...(options.logsUrl === undefined ? [] : [{ ...link("Logs", options.logsUrl), type: "link" }]),
+      ...(options.logsUrl === undefined ? [] : [{ ...buildLink("Logs", options.logsUrl), type: "link" }]),
     ],
     templating: { list: templating },
-    panels: panelsOf(dashboard, options),
+    panels: buildPanels(dashboard, options),
   };
   return `${JSON.stringify(whole, undefined, 2)}\n`;
 }
 
 /** Places rows one below the other, and the panels of each next to one another as far as there is room. */
-function panelsOf({ rows }: Dashboard, options: LinkOptions): readonly Json[] {
+function buildPanels({ rows }: Dashboard, options: LinkOptions): readonly Json[] {
   const placed: Json[] = [];
   let y = 0;
   for (const row of rows) {
@@ -94,7 +94,7 @@ function panelsOf({ rows }: Dashboard, options: LinkOptions): readonly Json[] {
         x = 0;
         lineHeight = 0;
       }
-      placed.push({ id: placed.length + 1, gridPos: { x, y, w, h }, ...panelJson(panel, options) });
+      placed.push({ id: placed.length + 1, gridPos: { x, y, w, h }, ...buildPanel(panel, options) });
       x += w;
       lineHeight = Math.max(lineHeight, h);
     }
@@ -103,16 +103,16 @@ function panelsOf({ rows }: Dashboard, options: LinkOptions): readonly Json[] {
   return placed;
 }
 
-function panelJson(panel: Panel, options: LinkOptions): Json {
+function buildPanel(panel: Panel, options: LinkOptions): Json {
   const { title, description, queries, kind = "timeseries", alerts = [], onlyWith } = panel;
   return {
     type: kind === "states" ? "state-timeline" : kind,
     title,
     description: onlyWith === undefined ? description : `${description} Needs ${onlyWith}.`,
     datasource,
-    links: alerts.map((name) => link(`Runbook: ${name}`, `${baseOf(options)}/${nameRunbookFile(name)}`)),
-    fieldConfig: { defaults: fieldDefaults(panel), overrides: [] },
-    options: viewOptions(kind),
+    links: alerts.map((name) => buildLink(`Runbook: ${name}`, `${getRunbookBase(options)}/${nameRunbookFile(name)}`)),
+    fieldConfig: { defaults: buildFieldDefaults(panel), overrides: [] },
+    options: buildViewOptions(kind),
     targets: queries.map(({ expr, legend }, at) => ({
       refId: String.fromCharCode("A".charCodeAt(0) + at),
       datasource,
@@ -126,7 +126,7 @@ function panelJson(panel: Panel, options: LinkOptions): Json {
   };
 }
 
-function fieldDefaults({ unit, kind = "timeseries", threshold }: Panel): Json {
+function buildFieldDefaults({ unit, kind = "timeseries", threshold }: Panel): Json {
   const steps =
     threshold === undefined
       ? [{ color: "green", value: null }]
@@ -149,7 +149,7 @@ function fieldDefaults({ unit, kind = "timeseries", threshold }: Panel): Json {
   return { unit: unit === "bool_yes_no" ? "none" : unit, mappings, thresholds: { mode: "absolute", steps }, custom };
 }
 
-function viewOptions(kind: NonNullable<Panel["kind"]>): Json {
+function buildViewOptions(kind: NonNullable<Panel["kind"]>): Json {
   const legend = { displayMode: "table", placement: "bottom", showLegend: true, calcs: ["lastNotNull", "max"] };
   if (kind === "timeseries") return { legend, tooltip: { mode: "multi", sort: "desc" } };
   if (kind === "states") {
@@ -165,11 +165,11 @@ function viewOptions(kind: NonNullable<Panel["kind"]>): Json {
   return { reduceOptions, textMode: "value_and_name", colorMode: "value", graphMode: "none", orientation: "auto" };
 }
 
-function baseOf({ runbookBaseUrl }: LinkOptions): string {
+function getRunbookBase({ runbookBaseUrl }: LinkOptions): string {
   return runbookBaseUrl.replace(/\/+$/, "");
 }
 
-function link(title: string, url: string): Json {
+function buildLink(title: string, url: string): Json {
   return { title, url, targetBlank: true };
 }
 
@@ -182,30 +182,30 @@ const dashboardLinks = {
   keepTime: true,
 };
 
-function annotation(name: string, iconColor: string, expr: string, titleFormat: string): Json {
+function buildAnnotation(name: string, iconColor: string, expr: string, titleFormat: string): Json {
   return { name, enable: true, iconColor, datasource, expr, step: "60s", titleFormat, textFormat: "{{instance}}" };
 }
 
-const firing = annotation(
+const firing = buildAnnotation(
   "Alerts",
   "red",
   `ALERTS{alertname=~"Gatehouse.+",alertstate="firing",${ofStack}}`,
   "{{alertname}}",
 );
-const corrections = annotation(
+const corrections = buildAnnotation(
   "Corrections of node.conf",
   "blue",
   `increase(${selected("gatehouse_node_config_corrections_total")}[3m]) > 0`,
   "node.conf corrected",
 );
-const restarts = annotation(
+const restarts = buildAnnotation(
   "Restarts of the node",
   "orange",
   `increase(${selected("gatehouse_node_restarts_total")}[3m]) > 0`,
   "node restarted: {{cause}}",
 );
 
-function variable({
+function buildVariable({
   name,
   label,
   query,
@@ -233,11 +233,11 @@ export const stackOfJob = /^(.*?)(?:\/[^/]+)?$/;
 
 const templating: readonly Json[] = [
   { type: "datasource", name: "datasource", label: "Prometheus", query: "prometheus", current: {} },
-  variable({
+  buildVariable({
     name: "stack",
     label: "Stack",
     query: "label_values(gatehouse_build_info, job)",
     regex: `/${stackOfJob.source}/`,
   }),
-  variable({ name: "instance", label: "Node", query: `label_values(gatehouse_build_info{${ofStack}}, instance)` }),
+  buildVariable({ name: "instance", label: "Node", query: `label_values(gatehouse_build_info{${ofStack}}, instance)` }),
 ];

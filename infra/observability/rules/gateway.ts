@@ -46,13 +46,13 @@ type Burn = Readonly<{ short: Window; long: Window; factor: number }>;
 const fast: Burn = { short: "5m", long: "1h", factor: 14.4 };
 const slow: Burn = { short: "30m", long: "6h", factor: 6 };
 
-function errorsBurn({ short, long, factor }: Burn): string {
+function buildErrorBurnQuery({ short, long, factor }: Burn): string {
   const limit = Number((factor * errorBudget).toFixed(6));
   const enough = `${without} (increase(${failedCalls}[${long}])) >= ${callsMin}`;
   return `${errorRatio(short)} > ${limit} and ${errorRatio(long)} > ${limit} and ${enough}`;
 }
 
-function latencyBurn({ short, long, factor }: Burn): string {
+function buildLatencyBurnQuery({ short, long, factor }: Burn): string {
   const limit = Number((factor * latencyBudget).toFixed(6));
   const slowCalls = `${slowRatio(long)} * ${without} (increase(${servedCalls}[${long}])) >= ${callsMin}`;
   return `${slowRatio(short)} > ${limit} and ${slowRatio(long)} > ${limit} and ${slowCalls}`;
@@ -61,7 +61,7 @@ function latencyBurn({ short, long, factor }: Burn): string {
 const budgets: readonly Alert[] = [
   {
     name: "GatehouseGatewayErrorsFast",
-    expr: errorsBurn(fast),
+    expr: buildErrorBurnQuery(fast),
     for: "2m",
     severity: "critical",
     summary: "{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} failed within five minutes.",
@@ -70,7 +70,7 @@ const budgets: readonly Alert[] = [
   },
   {
     name: "GatehouseGatewayErrorsSlow",
-    expr: errorsBurn(slow),
+    expr: buildErrorBurnQuery(slow),
     for: "15m",
     severity: "warning",
     summary:
@@ -80,7 +80,7 @@ const budgets: readonly Alert[] = [
   },
   {
     name: "GatehouseGatewayLatencyFast",
-    expr: latencyBurn(fast),
+    expr: buildLatencyBurnQuery(fast),
     for: "2m",
     severity: "critical",
     summary: `{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} took longer than ${slowAfterSeconds} s within five minutes.`,
@@ -89,7 +89,7 @@ const budgets: readonly Alert[] = [
   },
   {
     name: "GatehouseGatewayLatencySlow",
-    expr: latencyBurn(slow),
+    expr: buildLatencyBurnQuery(slow),
     for: "15m",
     severity: "warning",
     summary: `{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} took longer than ${slowAfterSeconds} s within half an hour, and for hours.`,

@@ -18,7 +18,7 @@ const signerDays = 7;
 const spend = "gatehouse:facilitator_signer_spend:rate1d";
 const share = (window: "15m" | "1d") => `gatehouse:facilitator_refusals:share${window}` as const;
 
-function refusedShare(window: "15m" | "1d"): Recording {
+function buildRefusedShare(window: "15m" | "1d"): Recording {
   const ofReason = `sum by (job, outcome) (increase(${refused}[${window}]))`;
   return {
     record: share(window),
@@ -32,8 +32,8 @@ const recordings: readonly Recording[] = [
     // Half hours in which the balance rose (somebody sent more) count as 0, and what was not known (NaN) not at all.
     expr: `avg_over_time((clamp_min(-deriv(${balance}[30m]), 0) >= 0)[1d:15m])`,
   },
-  refusedShare("15m"),
-  refusedShare("1d"),
+  buildRefusedShare("15m"),
+  buildRefusedShare("1d"),
 ];
 
 const alerts: readonly Alert[] = [

@@ -11,7 +11,7 @@ const clock = series("gatehouse_time_seconds");
  * quarter of an hour, even if they never did; and jobs all of whose targets are gone from the service discovery. The first two give one series, so that
  * a service that stays away is reported once, however long it takes.
  */
-function lost(service: Matcher): string {
+function buildLostQuery(service: Matcher): string {
   const known = (range: string) => `last_over_time(${series("gatehouse_build_info", { service })}[${range}])`;
   const silent = `max by (job, instance, service) (${known("7d")}) and on (job, instance) ${scraped} == 0`;
   const labels = labelled(scraped, { [serviceLabel]: service });
@@ -24,7 +24,7 @@ function lost(service: Matcher): string {
 const alerts: readonly Alert[] = [
   {
     name: "GatehouseSidecarDown",
-    expr: lost("sidecar"),
+    expr: buildLostQuery("sidecar"),
     for: "3m",
     severity: "critical",
     summary: "The sidecar {{ $labels.instance }} of job {{ $labels.job }} is gone.",
@@ -34,7 +34,7 @@ const alerts: readonly Alert[] = [
   {
     name: "GatehouseServiceDown",
     // Nor what has no such label: a target of somebody else's.
-    expr: lost({ notIn: ["sidecar", "devnet", ""] }),
+    expr: buildLostQuery({ notIn: ["sidecar", "devnet", ""] }),
     for: "3m",
     severity: "critical",
     summary: "The {{ $labels.service }} {{ $labels.instance }} of job {{ $labels.job }} is gone.",
