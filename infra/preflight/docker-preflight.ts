@@ -33,13 +33,13 @@ const oldestNode = 24;
 
 /** Finds what keeps a Docker host from running a stack: no engine or one that is too old, taken ports, images that are nowhere. */
 export async function findDockerProblems(config: StackConfig, look: DockerLook): Promise<readonly ConfigProblem[]> {
-  const engine = await engineProblems(config, look);
+  const engine = await findEngineProblems(config, look);
   if (engine.length > 0) return engine;
-  const [ports, images] = await Promise.all([portProblems(config, look), imageProblems(config, look)]);
+  const [ports, images] = await Promise.all([findPortProblems(config, look), findImageProblems(config, look)]);
   return [...ports, ...images];
 }
 
-async function engineProblems(
+async function findEngineProblems(
   { dockerEngine }: StackConfig,
   { requestEngine }: DockerLook,
 ): Promise<readonly ConfigProblem[]> {
@@ -63,7 +63,7 @@ async function engineProblems(
   }
 }
 
-async function portProblems(
+async function findPortProblems(
   config: StackConfig,
   { requestEngine, probe, prefix }: DockerLook,
 ): Promise<readonly ConfigProblem[]> {
@@ -74,7 +74,7 @@ async function portProblems(
     ),
   );
   const found = await Promise.all(
-    wantedPorts(config).map(async ({ key, address, port }): Promise<readonly ConfigProblem[]> => {
+    listWantedPorts(config).map(async ({ key, address, port }): Promise<readonly ConfigProblem[]> => {
       const holder = holders.get(port);
       if (holder?.startsWith(`${prefix}-`) === true) return [];
       const taken =
@@ -84,12 +84,12 @@ async function portProblems(
       return [describeProblem(key, { wrong: `found ${port}, but ${taken}.`, remedy })];
     }),
   );
-  return [...clashes(config), ...found.flat()];
+  return [...findClashes(config), ...found.flat()];
 }
 
 type WantedPort = Readonly<{ key: string; address: string; port: number }>;
 
-function wantedPorts(config: StackConfig): readonly WantedPort[] {
+function listWantedPorts(config: StackConfig): readonly WantedPort[] {
   const { publishAddress: address } = config;
   return [
     { key: "gatewayPort", address, port: config.gatewayPort },
@@ -109,9 +109,9 @@ function wantedPorts(config: StackConfig): readonly WantedPort[] {
   ];
 }
 
-function clashes(config: StackConfig): readonly ConfigProblem[] {
+function findClashes(config: StackConfig): readonly ConfigProblem[] {
   const seen = new Map<number, string>();
-  return wantedPorts(config).flatMap(({ key, port }) => {
+  return listWantedPorts(config).flatMap(({ key, port }) => {
     const other = seen.get(port);
     seen.set(port, key);
     if (other === undefined) return [];
@@ -120,7 +120,10 @@ function clashes(config: StackConfig): readonly ConfigProblem[] {
   });
 }
 
-async function imageProblems(config: StackConfig, { requestEngine }: DockerLook): Promise<readonly ConfigProblem[]> {
+async function findImageProblems(
+  config: StackConfig,
+  { requestEngine }: DockerLook,
+): Promise<readonly ConfigProblem[]> {
   const named = Object.entries(listImages(config)).map(
     ([name, reference]) => [imageKeys[name as ImageName], reference] as const,
   );
@@ -128,7 +131,7 @@ async function imageProblems(config: StackConfig, { requestEngine }: DockerLook)
   const found = await Promise.all(
     [...named, ...base].map(async ([key, name]): Promise<readonly ConfigProblem[]> => {
       const here = await requestEngine(`/images/${encodeURI(name)}/json`);
-      if (here.status === 200) return key === "baseImage" ? baseProblems(config, here.body, requestEngine) : [];
+      if (here.status === 200) return key === "baseImage" ? findBaseProblems(config, here.body, requestEngine) : [];
       const there = await requestEngine(`/distribution/${encodeURI(name)}/json`);
       // A registry that requires authentication is answered by the engine's own client, later.
       if ([200, 401, 403].includes(there.status)) return [];
@@ -142,7 +145,7 @@ async function imageProblems(config: StackConfig, { requestEngine }: DockerLook)
 }
 
 /** Finds a base image with no Node, or an old one. Images of Node have its version in a variable; others are looked into. */
-async function baseProblems(
+async function findBaseProblems(
   config: StackConfig,
   body: unknown,
   requestEngine: EngineClient,
@@ -176,11 +179,11 @@ export type PortProbe = (address: string, port: number) => Promise<string | unde
 export const probePort: PortProbe = (address, port) =>
   new Promise((resolve) => {
     const server = createServer();
-    server.once("error", ({ code }: NodeJS.ErrnoException) => resolve(obstacle(code, address)));
+    server.once("error", ({ code }: NodeJS.ErrnoException) => resolve(describeObstacle(code, address)));
     server.listen({ host: address, port, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
 
-function obstacle(code: string | undefined, address: string): string | undefined {
+function describeObstacle(code: string | undefined, address: string): string | undefined {
   if (code === "EADDRINUSE") return `another program on this machine listens on it at ${address}`;
   if (code === "EADDRNOTAVAIL") return `${address} is no address of this machine`;
   // Ports that only root may take are the engine's to judge.

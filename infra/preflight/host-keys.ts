@@ -12,24 +12,24 @@ export function findHostKeyProblems({ nodeKeysDirectory, nodeUser }: StackConfig
   if (nodeKeysDirectory === undefined) return [];
   return Object.values(keyFiles).flatMap((name) => {
     const path = join(nodeKeysDirectory, name);
-    const found = foundAt(path);
-    if (typeof found === "string") return [problem(`found no ${path} (${found})`, "Put the key there.")];
+    const found = readState(path);
+    if (typeof found === "string") return [buildProblem(`found no ${path} (${found})`, "Put the key there.")];
     const mode = (found.mode & 0o7777).toString(8).padStart(4, "0");
     if (found.isFile && found.uid === nodeUser && mode === "0400") return [];
     const what = found.isFile ? `${path} with mode ${mode} of user ${found.uid}` : `${path}, which is no file`;
     const right = `mode 0400 of user ${nodeUser}, as whom the node runs`;
-    return [problem(`found ${what}; expected ${right}`, `\`chown ${nodeUser} ${path} && chmod 0400 ${path}\`.`)];
+    return [buildProblem(`found ${what}; expected ${right}`, `\`chown ${nodeUser} ${path} && chmod 0400 ${path}\`.`)];
   });
 }
 
-function problem(found: string, remedy: string): ConfigProblem {
+function buildProblem(found: string, remedy: string): ConfigProblem {
   return { key: "nodeKeysDirectory", message: `${found}. ${remedy}` };
 }
 
 type Found = Readonly<{ isFile: boolean; uid: number; mode: number }>;
 
 /** Reads the state of the file behind a path; the error's code if it can't be read. */
-function foundAt(path: string): Found | string {
+function readState(path: string): Found | string {
   try {
     const found = statSync(path);
     return { uid: found.uid, mode: found.mode, isFile: found.isFile() };

@@ -23,7 +23,7 @@ export type Surroundings = Readonly<{
  * @throws {ConfigError} with all problems at once, a line each.
  */
 export async function preflight(config: StackConfig, surroundings: Surroundings): Promise<void> {
-  const problems = [...findMissingValues(config), ...(await targetProblems(config, surroundings))];
+  const problems = [...findMissingValues(config), ...(await findTargetProblems(config, surroundings))];
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
@@ -34,7 +34,7 @@ const renderedByAProvider: ConfigProblem = {
     "found together with a provider, given or inherited, which applies to its own cluster and writes no files here. Remove one of the two.",
 };
 
-async function targetProblems(
+async function findTargetProblems(
   config: StackConfig,
   { prefix, environment, hasProvider = false }: Surroundings,
 ): Promise<readonly ConfigProblem[]> {
@@ -66,15 +66,15 @@ export function findMissingValues(config: StackConfig): readonly ConfigProblem[]
     ...findMissingKeys(config),
     ...(devAccounts || signerPrivateKey !== undefined
       ? []
-      : [missing("signerPrivateKey", "the key of the account that submits settlements")]),
-    ...(devAccounts || payTo !== undefined ? [] : [missing("payTo", "the account that is paid")]),
+      : [describeMissing("signerPrivateKey", "the key of the account that submits settlements")]),
+    ...(devAccounts || payTo !== undefined ? [] : [describeMissing("payTo", "the account that is paid")]),
     ...(tokenAddress !== undefined
       ? []
-      : [missing("tokenAddress", "the contract of the token that prices are charged in")]),
+      : [describeMissing("tokenAddress", "the contract of the token that prices are charged in")]),
   ];
 }
 
-function missing(key: string, expected: string): ConfigProblem {
+function describeMissing(key: string, expected: string): ConfigProblem {
   const secret = secretKeys.some((name) => name === key);
   return describeProblem(key, {
     wrong: `missing; expected ${expected}.`,

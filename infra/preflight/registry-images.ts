@@ -32,7 +32,7 @@ export async function findRegistryProblems(config: StackConfig, look: RegistryLo
   const problems = await Promise.all(
     Object.entries(listImages(config)).map(async ([name, reference]): Promise<readonly ConfigProblem[]> => {
       const key = imageKeys[name as ImageName];
-      const place = placeOf(reference);
+      const place = parseReference(reference);
       if (place === undefined || !(await isMissing(place, look))) return [];
       const wrong = `found ${reference}, but ${place.registry} has no ${place.version} in ${place.repository}.`;
       return [describeProblem(key, { wrong, remedy: ["Push it, or correct it", { kind: "set", key }, "."] })];
@@ -44,7 +44,7 @@ export async function findRegistryProblems(config: StackConfig, look: RegistryLo
 type Place = Readonly<{ registry: string; repository: string; version: string }>;
 
 /** Parses the reference of an image; `undefined` if it names no registry, which is for the cluster's machines to choose. */
-function placeOf(reference: string): Place | undefined {
+function parseReference(reference: string): Place | undefined {
   const [named = "", digest] = reference.split("@");
   const match = /^(?<registry>[^/]+[.:][^/]*)\/(?<repository>[^:]+)(:(?<tag>[^:/]+))?$/.exec(named);
   const { registry, repository, tag = "latest" } = match?.groups ?? {};
@@ -65,7 +65,7 @@ async function isMissing({ registry, repository, version }: Place, { fetch }: Re
   };
   try {
     const first = await request("tags/list?n=1");
-    const token = first.status === 401 ? await anonymousToken(first, signal, { fetch }) : undefined;
+    const token = first.status === 401 ? await requestAnonymousToken(first, signal, { fetch }) : undefined;
     const listed = token === undefined ? first : await request("tags/list?n=1", token);
     if (listed.status !== 200) return false;
     return (await request(`manifests/${version}`, token)).status === 404;
@@ -76,7 +76,7 @@ async function isMissing({ registry, repository, version }: Place, { fetch }: Re
 }
 
 /** Requests the token that a registry gives to everybody (Docker Registry token authentication); `undefined` if it gives none. */
-async function anonymousToken(
+async function requestAnonymousToken(
   refusal: Response,
   signal: AbortSignal,
   { fetch }: RegistryLook,
