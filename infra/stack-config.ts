@@ -30,7 +30,7 @@ export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig 
   const values = Object.fromEntries(given.map(([key, text]) => [key, fromText(key, text)]));
   const parsed = configSchema.safeParse(values);
   if (parsed.success) {
-    const problems = contradictions(parsed.data);
+    const problems = findContradictions(parsed.data);
     if (problems.length > 0) throw new ConfigError(problems);
     return Object.freeze(parsed.data);
   }
@@ -61,7 +61,7 @@ function describe(issue: z.core.$ZodIssue, raw: Readonly<Record<string, string>>
     );
   }
   const [key = "", ...inner] = issue.path.map(String);
-  const expected = expectedOf(shape[key]);
+  const expected = findExpected(shape[key]);
   const secret = secretKeys.some((name) => name === key);
   const found = secret ? "a value that does not fit" : (raw[key] ?? "nothing");
   const allowed = inner.length === 0 && typeof expected === "string" ? `expected ${expected}` : issue.message;
@@ -74,14 +74,14 @@ function describe(issue: z.core.$ZodIssue, raw: Readonly<Record<string, string>>
 }
 
 /** Finds the words for a right value: the schema's own, or those of the schema that a default or `optional()` wraps. */
-function expectedOf(schema: z.ZodType | undefined): unknown {
+function findExpected(schema: z.ZodType | undefined): unknown {
   const own = schema?.meta()?.expected;
   if (own !== undefined) return own;
   const wraps = schema instanceof z.ZodDefault || schema instanceof z.ZodOptional;
-  return wraps ? expectedOf(schema.def.innerType as z.ZodType) : undefined;
+  return wraps ? findExpected(schema.def.innerType as z.ZodType) : undefined;
 }
 
-function contradictions(config: StackConfig): readonly ConfigProblem[] {
+function findContradictions(config: StackConfig): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   if (config.devAccounts && config.nodeImage !== undefined) {
     problems.push({
@@ -91,7 +91,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
     });
   }
   problems.push(
-    ...missingImages(config),
+    ...findMissingImages(config),
     ...findPeerProblems(config),
     ...findPushgatewayProblems(config),
     ...findNodeKeyProblems(config),
@@ -139,7 +139,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
 }
 
 /** Finds images without a reference. Kubernetes needs one each: no engine here could build them for the cluster. */
-function missingImages(config: StackConfig): readonly ConfigProblem[] {
+function findMissingImages(config: StackConfig): readonly ConfigProblem[] {
   if (config.target !== "kubernetes") return [];
   return findUnnamedImages(config)
     .map((name) => imageKeys[name])

@@ -19,7 +19,7 @@ const jsonType = z.object({
   items: z.object({ type: z.literal("string") }).optional(),
 });
 
-const declared = new Map(Object.entries(declaredKeys).map(([key, schema]) => [key, declarationOf(key, schema)]));
+const declared = new Map(Object.entries(declaredKeys).map(([key, schema]) => [key, buildDeclaration(key, schema)]));
 
 /** The keys as `Pulumi.yaml` declares them, in its order. */
 export const keyDeclarations: ReadonlyMap<string, DeclaredKey> = new Map(
@@ -31,8 +31,8 @@ export function isNotSet(key: string, text: string): boolean {
   return text === "" || declared.get(key)?.notSet === text;
 }
 
-function declarationOf(key: string, schema: z.ZodType) {
-  const { type, items } = jsonTypeOf(key, schema);
+function buildDeclaration(key: string, schema: z.ZodType) {
+  const { type, items } = findJsonType(key, schema);
   const { description, notSet } = z
     .object({ description: z.string(), notSet: z.number().optional() })
     .parse(schema.meta());
@@ -46,7 +46,7 @@ function declarationOf(key: string, schema: z.ZodType) {
 }
 
 /** Finds the type in the terms of JSON Schema, which Pulumi uses; of several forms of one type, the first one's. */
-function jsonTypeOf(key: string, schema: z.ZodType): z.output<typeof jsonType> {
+function findJsonType(key: string, schema: z.ZodType): z.output<typeof jsonType> {
   const { anyOf, ...own } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
   const parsed = jsonType.safeParse(anyOf?.[0] ?? own);
   if (!parsed.success) throw new Error(`${key} has a type that Pulumi.yaml can't declare`);

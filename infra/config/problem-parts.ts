@@ -22,13 +22,16 @@ export type ProblemParts = Readonly<{
 /** Formats a problem for the author of a stack's configuration. */
 export function formatForStack({ wrong, remedy }: ProblemParts): string {
   const begin = typeof wrong === "string" ? wrong : "no such key; Pulumi.yaml lists the keys.";
-  return joinWords([begin, remedy.map((part) => (typeof part === "string" ? part : stackChange(part))).join("")]);
+  return joinWords([begin, remedy.map((part) => (typeof part === "string" ? part : formatStackChange(part))).join("")]);
 }
 
 /** Formats a problem for the author of a component's inputs; `key` is the input that it is about. */
 export function formatForInputs(key: string, { wrong, remedy }: ProblemParts): string {
   const begin = typeof wrong === "string" ? wrong : "no such input.";
-  return joinWords([begin, remedy.map((part) => (typeof part === "string" ? part : inputChange(key, part))).join("")]);
+  return joinWords([
+    begin,
+    remedy.map((part) => (typeof part === "string" ? part : formatInputChange(key, part))).join(""),
+  ]);
 }
 
 /** Removes the credentials of URLs. */
@@ -39,12 +42,12 @@ export function maskParts({ wrong, remedy }: ProblemParts): ProblemParts {
   };
 }
 
-function stackChange(change: KeyChange): string {
-  const command = `\`${joinWords(commandOf(change))}\``;
+function formatStackChange(change: KeyChange): string {
+  const command = `\`${joinWords(buildCommand(change))}\``;
   return change.kind === "set-to" ? `${change.said}${command}` : ` with ${command}`;
 }
 
-function commandOf(change: KeyChange): readonly (string | undefined)[] {
+function buildCommand(change: KeyChange): readonly (string | undefined)[] {
   const { key } = change;
   const path = change.kind === "set-to" ? undefined : change.path;
   const isInside = path ?? key?.includes(".") === true;
@@ -62,16 +65,16 @@ function joinWords(words: readonly (string | undefined)[]): string {
 }
 
 /** Formats a change as the input to change: no command sets one. The words before it do for the input that the problem is about. */
-function inputChange(about: string, change: KeyChange): string {
+function formatInputChange(about: string, change: KeyChange): string {
   const { key } = change;
   if (change.kind === "set-to") {
     const to = change.value === undefined ? "" : ` to \`${change.value}\``;
     return `${change.said === "" ? "set " : change.said}the input \`${change.key}\`${to}`;
   }
-  return key === undefined || rootOf(key) === rootOf(about) ? "" : ` with the input \`${key}\``;
+  return key === undefined || findRootKey(key) === findRootKey(about) ? "" : ` with the input \`${key}\``;
 }
 
 /** Finds the input that holds a value, however deep: `limits` of `limits.node.memory`. */
-function rootOf(key: string): string {
+function findRootKey(key: string): string {
   return key.split(".")[0] ?? key;
 }

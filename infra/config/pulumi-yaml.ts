@@ -52,26 +52,26 @@ const group = z.object({ properties: z.record(z.string(), z.unknown()) });
  */
 export function withKeyTable(text: string, keys: Readonly<Record<string, z.ZodType>>): string {
   const rows = Object.entries(keys).flatMap(([key, schema]) =>
-    rowsOf(key, z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })),
+    listRows(key, z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })),
   );
   const table = formatTable(["key", "type", "default", "what it is"], rows);
   return withMarked(text, { page: "the page", mark: "keys", marked: table.join("\n") });
 }
 
-function rowsOf(key: string, schema: unknown): readonly Row[] {
+function listRows(key: string, schema: unknown): readonly Row[] {
   const own = property.parse(schema);
   const row: Row = [
     `\`${key}\``,
-    typeOf(own),
+    formatType(own),
     own.default === undefined ? "" : `\`${JSON.stringify(own.default)}\``,
     own.description ?? "",
   ];
   const inner = group.safeParse(schema);
   if (!inner.success) return [row];
-  return [row, ...Object.entries(inner.data.properties).flatMap(([name, one]) => rowsOf(`${key}.${name}`, one))];
+  return [row, ...Object.entries(inner.data.properties).flatMap(([name, one]) => listRows(`${key}.${name}`, one))];
 }
 
-function typeOf({ type = "", enum: choices, minimum, maximum }: z.output<typeof property>): string {
+function formatType({ type = "", enum: choices, minimum, maximum }: z.output<typeof property>): string {
   if (choices !== undefined) return choices.map((choice) => `\`${String(choice)}\``).join(", ");
   return minimum === undefined ? type : `${type}, ${minimum} to ${maximum}`;
 }
