@@ -62,7 +62,7 @@ export type WantedImages = Readonly<{
 export function installImageDependencies(root: string, { images, architecture }: WantedImages): void {
   if (images.length === 0) return;
   const target = join(root, dependenciesDirectory);
-  const wanted = wantedRevision(root, architecture);
+  const wanted = computeRevision(root, architecture);
   const stamp = join(target, "revision");
   const directories = images.includes("devnet") ? ["gatehouse", "devnet"] : ["gatehouse"];
   const isThere = directories.every((directory) => existsSync(join(target, directory)));
@@ -95,7 +95,7 @@ function replaceDirectory(staged: string, target: string): void {
   }
 }
 
-function wantedRevision(root: string, architecture: ImageArchitecture): string {
+function computeRevision(root: string, architecture: ImageArchitecture): string {
   const hash = createHash("sha256").update(recipe).update(architecture);
   for (const file of ["package.json", "package-lock.json"]) hash.update(readFileSync(join(root, file)));
   return hash.digest("hex");
@@ -105,7 +105,7 @@ function installServices(root: string, directory: string, cpu: string): void {
   mkdirSync(directory);
   for (const file of ["package.json", "package-lock.json", ".npmrc"])
     copyFileSync(join(root, file), join(directory, file));
-  npmCi(directory, [`--cpu=${cpu}`, "--omit=dev", "--omit=optional", "--omit=peer"]);
+  runNpmCi(directory, [`--cpu=${cpu}`, "--omit=dev", "--omit=optional", "--omit=peer"]);
   keepShipped(join(directory, "node_modules"), "");
 }
 
@@ -126,12 +126,12 @@ function installEvm(root: string, directory: string, cpu: string): void {
   writeFileSync(join(directory, "package.json"), JSON.stringify(manifest));
   const ownLock = { ...manifest, lockfileVersion: lock.lockfileVersion, packages: { "": manifest, ...packages } };
   writeFileSync(join(directory, "package-lock.json"), JSON.stringify(ownLock));
-  npmCi(directory, [`--cpu=${cpu}`]);
+  runNpmCi(directory, [`--cpu=${cpu}`]);
   keepShipped(join(directory, "node_modules"), "");
 }
 
 /** Installs for the images' system, whatever this machine's is. */
-function npmCi(directory: string, options: readonly string[]): void {
+function runNpmCi(directory: string, options: readonly string[]): void {
   const platform = ["--os=linux", "--libc=glibc"];
   const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
   try {

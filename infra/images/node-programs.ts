@@ -26,13 +26,13 @@ export function copyPrograms(from: string, to: string): string {
 /** Puts a link to `target` at `path`, in place of any file there; a concurrent reader finds one of both. */
 export function linkTo(path: string, target: string): void {
   const staged = `${path}.linked`;
-  if (linkOf(path) === target) return;
+  if (readLink(path) === target) return;
   rmSync(staged, { force: true });
   symlinkSync(target, staged);
   renameSync(staged, path);
 }
 
-function linkOf(path: string): string | undefined {
+function readLink(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch {

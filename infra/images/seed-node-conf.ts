@@ -34,7 +34,7 @@ function replace(path: string, text: string): void {
   renameSync(staged, path);
 }
 
-function seed(from: string, to: string, former: readonly string[], address: string): string {
+function installConf(from: string, to: string, former: readonly string[], address: string): string {
   const adopted = existsSync(to) ? undefined : former.find((path) => existsSync(path));
   const found = existsSync(to);
   const text = readFileSync(found ? to : (adopted ?? from), "utf8");
@@ -68,7 +68,7 @@ if (from === undefined || to === undefined || (programs !== undefined && link ==
   );
   process.exitCode = 2;
 } else {
-  const said = [seed(from, to, values.adopt, process.env["HOST_IP"] ?? "")];
+  const said = [installConf(from, to, values.adopt, process.env["HOST_IP"] ?? "")];
   if (data !== undefined) mkdirSync(data, { recursive: true });
   if (link !== undefined) {
     if (programs !== undefined) said.push(copyPrograms(programs, dirname(link)));
