@@ -75,11 +75,11 @@ function withoutMarks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutMarks);
   if (typeof value !== "object" || value === null) return value;
   const fields = value as Record<string, unknown>;
-  if (fields[runtime.specialSigKey] === runtime.specialSecretSig) return hidden(fields["value"]);
+  if (fields[runtime.specialSigKey] === runtime.specialSecretSig) return maskValues(fields["value"]);
   return Object.fromEntries(Object.entries(fields).map(([key, inner]) => [key, withoutMarks(inner)]));
 }
 
-function hidden(value: unknown): unknown {
+function maskValues(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return "[secret]";
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, hidden(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskValues(inner)]));
 }

@@ -45,8 +45,8 @@ function listPieces(manifest: Manifest): readonly Piece[] {
   const containers = listContainers(template.spec).map((container) => toPiece(`${file}.${container.name}`, container));
   const spec = {
     ...template.spec,
-    containers: namesOf(template.spec.containers),
-    ...(template.spec.initContainers && { initContainers: namesOf(template.spec.initContainers) }),
+    containers: listNames(template.spec.containers),
+    ...(template.spec.initContainers && { initContainers: listNames(template.spec.initContainers) }),
   };
   return [toPiece(file, { ...manifest, spec: { ...manifest.spec, template: { ...template, spec } } }), ...containers];
 }
@@ -59,7 +59,7 @@ function listContainers({ containers, initContainers = [] }: PodSpec): readonly 
   return [...initContainers, ...containers];
 }
 
-function namesOf(containers: readonly Container[]): readonly string[] {
+function listNames(containers: readonly Container[]): readonly string[] {
   return containers.map(({ name }) => name);
 }
 

@@ -17,14 +17,17 @@ export function createRecordingMocks(recorded: Recorded[]): runtime.Mocks {
   return {
     newResource: ({ type, name, inputs, provider }) => {
       recorded.push({ type, name, inputs: inputs as Recorded["inputs"], provider: provider ?? "" });
-      return { id: `${name}-id`, state: { ...(inputs as object), ...outputsOf(type, inputs as Recorded["inputs"]) } };
+      return {
+        id: `${name}-id`,
+        state: { ...(inputs as object), ...buildOutputs(type, inputs as Recorded["inputs"]) },
+      };
     },
     call: ({ inputs }) => inputs as Record<string, unknown>,
   };
 }
 
 /** Builds the outputs that a provider would add to a resource's inputs: the id of a named image is its name, and a run ends well. */
-function outputsOf(type: string, inputs: Recorded["inputs"]): Readonly<Record<string, unknown>> {
+function buildOutputs(type: string, inputs: Recorded["inputs"]): Readonly<Record<string, unknown>> {
   if (type === "docker:index/image:Image") return { repoDigest: `sha256:${"0".repeat(64)}` };
   if (type === "docker:index/container:Container") return { exitCode: 0 };
   if (type === "docker:index/volume:Volume") return { mountpoint: `${mountpointOf}${String(inputs["name"])}` };

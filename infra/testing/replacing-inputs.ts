@@ -38,7 +38,7 @@ export function pickReplacingInputs(type: string, inputs: Inputs): Inputs {
   if (!type.startsWith("kubernetes:")) return {};
   const paths = ["metadata.name", "metadata.namespace", ...(kubernetesPaths[String(shown["kind"])] ?? [])];
   return Object.fromEntries(
-    paths.map((path) => [path, at(shown, path.split("."))]).filter(([, value]) => value !== undefined),
+    paths.map((path) => [path, getAtPath(shown, path.split("."))]).filter(([, value]) => value !== undefined),
   );
 }
 
@@ -51,7 +51,7 @@ export function pickComparedInputs(
   { state, ignoreChanges }: Readonly<{ state: Inputs; ignoreChanges: readonly string[] }>,
 ): Inputs {
   return ignoreChanges.reduce(
-    (compared, path) => withValue(compared, path.split("."), at(state, path.split("."))),
+    (compared, path) => withValue(compared, path.split("."), getAtPath(state, path.split("."))),
     inputs,
   );
 }
@@ -64,9 +64,9 @@ function withValue(inputs: Inputs, [key = "", ...rest]: readonly string[], value
   return { ...others, [key]: withValue(inner as Inputs, rest, value) };
 }
 
-function at(value: unknown, [key, ...rest]: readonly string[]): unknown {
+function getAtPath(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return value;
-  return typeof value === "object" && value !== null ? at((value as Inputs)[key], rest) : undefined;
+  return typeof value === "object" && value !== null ? getAtPath((value as Inputs)[key], rest) : undefined;
 }
 
 function withoutSecrets(value: unknown): unknown {

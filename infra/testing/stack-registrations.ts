@@ -60,9 +60,9 @@ export async function listRegistrations(config: Readonly<Record<string, string>>
     const monitor = runtime.getMonitor() as unknown as Monitor;
     const register = monitor.registerResource.bind(monitor);
     monitor.registerResource = (request, callback) => {
-      const knownAs = urnsOf(request, known);
+      const knownAs = listUrns(request, known);
       known.set(monitor.newUrn(request.getParent(), request.getType(), request.getName()), knownAs);
-      const registration = registrationOf(request, knownAs[0] ?? "", known);
+      const registration = buildRegistration(request, knownAs[0] ?? "", known);
       registered.push({ registration, options: { knownAs, ignoreChanges: request.getIgnorechangesList() } });
       return register(request, callback);
     };
@@ -72,7 +72,7 @@ export async function listRegistrations(config: Readonly<Record<string, string>>
 }
 
 /** Lists the resource's URN, then those of its aliases, each below every URN of its parent. */
-function urnsOf(request: Request, known: ReadonlyMap<string, readonly string[]>): readonly string[] {
+function listUrns(request: Request, known: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const below = (parent: string, type: string, name: string): string[] =>
     (known.get(parent) ?? [prefix]).map((urn) => {
       const chain = urn.slice(prefix.length).split("::")[0] ?? "";
@@ -88,7 +88,7 @@ function urnsOf(request: Request, known: ReadonlyMap<string, readonly string[]>)
   return [...own, ...aliases];
 }
 
-function registrationOf(request: Request, urn: string, known: ReadonlyMap<string, readonly string[]>): Registration {
+function buildRegistration(request: Request, urn: string, known: ReadonlyMap<string, readonly string[]>): Registration {
   const provider = request.getProvider().replace(/::[^:]*$/, "");
   const inputs = runtime.deserializeProperties(request.getObject()) as Readonly<Record<string, unknown>>;
   const replacing = pickReplacingInputs(request.getType(), inputs);

@@ -28,7 +28,7 @@ export function findUnknownFields(manifests: readonly Typed[]): readonly string[
   host.fileExists = (path) => files.has(path) || inherited.fileExists(path);
   host.getSourceFile = (path, language, ...rest) => {
     const manifest = files.get(path);
-    if (manifest !== undefined) return ts.createSourceFile(path, literalOf(manifest), language);
+    if (manifest !== undefined) return ts.createSourceFile(path, printLiteral(manifest), language);
     const source = published.get(path) ?? inherited.getSourceFile(path, language, ...rest);
     if (source !== undefined) published.set(path, source);
     return source;
@@ -42,7 +42,7 @@ export function findUnknownFields(manifests: readonly Typed[]): readonly string[
   );
 }
 
-function literalOf(manifest: Typed): string {
+function printLiteral(manifest: Typed): string {
   const type = `I${manifest.kind}`;
   return `import type { ${type} } from "${locateSchemaModule(manifest)}";\nexport const manifest: ${type} = ${JSON.stringify(manifest)};\n`;
 }
