@@ -61,7 +61,7 @@ export function watchInterruptions({
     if (what === undefined) return undefined;
     watched.push(name);
     const changedFiles = async () => findChangedFiles((await given)[findServiceOfLive(name) ?? ""]?.files, props);
-    return { props, opts: { ...opts, hooks: hooksOf({ what, resource, name, deployed, changedFiles }) } };
+    return { props, opts: { ...opts, hooks: createHooks({ what, resource, name, deployed, changedFiles }) } };
   });
   return {
     warnOfNewConfPath: async (node) => {
@@ -111,7 +111,7 @@ function findChangedFiles(
   return changed.length === 0 ? undefined : changed.map(({ name }) => name);
 }
 
-function hooksOf({ what, resource, name, deployed, changedFiles }: Subject) {
+function createHooks({ what, resource, name, deployed, changedFiles }: Subject) {
   const hook = (moment: string, finding: (args: ResourceHookArgs) => Promise<Notice | undefined>) => {
     const report = async (args: ResourceHookArgs) => {
       const found = runtime.isDryRun() ? await finding(args) : undefined;

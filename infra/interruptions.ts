@@ -74,24 +74,24 @@ export function describeReplacement(
   if (what !== "node" && what !== "data" && type !== containerType) return undefined;
   switch (what) {
     case "node":
-      return warning(
+      return buildWarning(
         `${name} would be replaced: the node stops, for which it is given 300 s, and is started again; until then the gateway has no node. ` +
           "Its data stay on their volume, unless that is named here too. Which properties force it, Pulumi shows next to `replace`; undo that change, or choose a time for it.",
       );
     case "data":
-      return warning(
+      return buildWarning(
         `${name} would be replaced: what it holds, chain data or a ledger, would be dropped. Undo the change that Pulumi shows next to ` +
           "`replace`, or save the data first.",
       );
     case "service":
-      return warning(
+      return buildWarning(
         `${name} would be replaced: ${awayWithout[serviceName.exec(name)?.[1] ?? ""] ?? "it is away"} from its stop until the new one has started, about 10 s, or longer on a loaded host: ` +
           "one container at a time can have its name and ports. The node runs on, unless it is named here too.",
       );
     case "live":
-      return newFiles(name, changedFiles);
+      return describeNewFiles(name, changedFiles);
     case "secrets":
-      return newSecrets(name);
+      return describeNewSecrets(name);
   }
 }
 
@@ -109,14 +109,14 @@ function describeHandOver(service: string): string {
 }
 
 /** Names no secret: all that is known is that only secrets are in there, and on Docker another image brings the same ones again. */
-function newSecrets(name: string): Notice {
+function describeNewSecrets(name: string): Notice {
   return {
     level: "info",
     text: `${name} brings the sidecar's secrets; one that is another ${describeHandOver("sidecar")}.`,
   };
 }
 
-function newFiles(name: string, changed: readonly string[] | undefined): Notice {
+function describeNewFiles(name: string, changed: readonly string[] | undefined): Notice {
   const read = "read while the service runs: nothing stops, and no request fails";
   const handed = describeHandOver(findServiceOfLive(name) ?? "");
   if (changed === undefined) {
@@ -132,7 +132,7 @@ function newFiles(name: string, changed: readonly string[] | undefined): Notice 
   };
 }
 
-function warning(text: string): Notice {
+function buildWarning(text: string): Notice {
   return { level: "warn", text };
 }
 
@@ -146,27 +146,27 @@ export function findInterruptionByUpdate(
   { before, after }: Readonly<{ before: unknown; after: unknown }>,
 ): Notice | undefined {
   const what = findWatched(type, name);
-  if (what === "secrets" && type !== containerType) return newSecrets(name);
+  if (what === "secrets" && type !== containerType) return describeNewSecrets(name);
   if (what === "live" && type !== containerType) {
-    const changed = changedPaths(at(before, "stringData"), at(after, "stringData"), "");
+    const changed = listChangedPaths(getProperty(before, "stringData"), getProperty(after, "stringData"), "");
     const files = liveFiles.filter((file) => changed.some((path) => path.endsWith(`.${file}`)));
-    return newFiles(name, files.length === 0 ? undefined : files);
+    return describeNewFiles(name, files.length === 0 ? undefined : files);
   }
   if (type !== "kubernetes:apps/v1:StatefulSet" && type !== deploymentType) return undefined;
-  const changed = changedPaths(podTemplate(before), podTemplate(after), "spec.template");
+  const changed = listChangedPaths(findPodTemplate(before), findPodTemplate(after), "spec.template");
   if (changed.length === 0) return undefined;
   const more = changed.length > shownPaths ? ` and ${changed.length - shownPaths} more` : "";
   const because = `because of ${changed.slice(0, shownPaths).join(", ")}${more}`;
-  if (type === deploymentType) return renewal(name, because, after);
-  return warning(
+  if (type === deploymentType) return describeRenewal(name, because, after);
+  return buildWarning(
     `${name} would recreate its pod ${because}: the node stops, for which it is given ` +
       "300 s, and is started again; until then the gateway has no node. Its data stay on their volume. Undo that change, or choose a time for it.",
   );
 }
 
 /** Describes the change of a Deployment's pods: without a volume, the new pod begins before the old one ends; with one it can't. */
-function renewal(name: string, because: string, after: unknown): Notice {
-  if (at(at(at(after, "spec"), "strategy"), "type") !== "Recreate") {
+function describeRenewal(name: string, because: string, after: unknown): Notice {
+  if (getProperty(getProperty(getProperty(after, "spec"), "strategy"), "type") !== "Recreate") {
     return {
       level: "info",
       text: `${name} would be rolled ${because}: a new pod is ready before an old one ends.`,
@@ -177,23 +177,25 @@ function renewal(name: string, because: string, after: unknown): Notice {
     ? "because its ledger is on a volume. With databaseUrl it is rolled."
     : "because one pod at a time can have its volume.";
   const away = awayWithout[service] ?? "it is away";
-  return warning(`${name} would recreate its pod ${because}: ${away} from its stop until the new one is ready, ${why}`);
+  return buildWarning(
+    `${name} would recreate its pod ${because}: ${away} from its stop until the new one is ready, ${why}`,
+  );
 }
 
-function podTemplate(inputs: unknown): unknown {
-  return at(at(inputs, "spec"), "template");
+function findPodTemplate(inputs: unknown): unknown {
+  return getProperty(getProperty(inputs, "spec"), "template");
 }
 
 /** Lists the paths at which two values differ; a value that only the update will know differs from every other. */
-function changedPaths(before: unknown, after: unknown, path: string): readonly string[] {
+function listChangedPaths(before: unknown, after: unknown, path: string): readonly string[] {
   if (Object.is(before, after)) return [];
   if (typeof before !== "object" || typeof after !== "object" || before === null || after === null) return [path];
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const inner = (key: string) => (Array.isArray(before) ? `${path}[${key}]` : `${path}.${key}`);
-  return keys.flatMap((key) => changedPaths(at(before, key), at(after, key), inner(key)));
+  return keys.flatMap((key) => listChangedPaths(getProperty(before, key), getProperty(after, key), inner(key)));
 }
 
-function at(value: unknown, key: string): unknown {
+function getProperty(value: unknown, key: string): unknown {
   return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
 }
 

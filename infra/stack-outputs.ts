@@ -28,7 +28,7 @@ export function buildDockerOutputs(config: StackConfig): StackOutputs {
     urls: {
       public: { gateway, gatewayWebSocket: gateway.replace("http:", "ws:"), resourceServer },
       tokenHolders: { privateGateway },
-      operations: operationsUrls({
+      operations: buildOperationsUrls({
         status,
         sales: `http://127.0.0.1:${config.resourceServerOperationsPort}`,
         pushgateway: config.pushgatewayUrl ?? `http://127.0.0.1:${config.pushgatewayPort}`,
@@ -61,7 +61,7 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
         ...(gateway === undefined ? {} : { gateway, gatewayWebSocket: gateway.replace("https:", "wss:") }),
         ...(resourceServer === undefined ? {} : { resourceServer }),
       },
-      operations: operationsUrls({
+      operations: buildOperationsUrls({
         status,
         sales: `http://resource-server:${server.operations}`,
         pushgateway: config.pushgatewayUrl ?? `http://pushgateway:${stackServices.pushgateway.ports.http}`,
@@ -80,7 +80,7 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
 }
 
 /** Builds the URLs for operators and their Prometheus: the sidecar, the resource server, and the Pushgateway for the node's metrics. */
-function operationsUrls({
+function buildOperationsUrls({
   status,
   sales,
   pushgateway,
@@ -114,7 +114,7 @@ export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
   // A stack's own setting of the service wins, as it does in the service.
   const set = findRenderedValue(config.settings.facilitator ?? {}, ["signer", "privateKey"]);
   const key = typeof set === "string" ? set : config.signerPrivateKey;
-  const address = key === undefined ? devAccounts.signer.address : addressOf(key);
+  const address = key === undefined ? devAccounts.signer.address : deriveAddress(key);
   return {
     address,
     howToFund:
@@ -125,7 +125,7 @@ export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
 }
 
 /** Derives the address of an account's key; the curve's arithmetic is the machine's own library, a tenth of a second faster to load. */
-function addressOf(privateKey: string): string {
+function deriveAddress(privateKey: string): string {
   const curve = createECDH("secp256k1");
   curve.setPrivateKey(privateKey.slice("0x".length), "hex");
   return Address.fromPublicKey(PublicKey.fromHex(`0x${curve.getPublicKey("hex")}`), { checksum: true });

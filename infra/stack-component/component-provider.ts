@@ -16,11 +16,11 @@ import type { StackInputs } from "./stack-inputs.ts";
  * @param args the engine's arguments, its address among them.
  */
 export async function serveComponents(args: string[]): Promise<void> {
-  const provider: Provider = { version, getSchema: async () => printPackageSchema(), construct };
+  const provider: Provider = { version, getSchema: async () => printPackageSchema(), construct: createComponent };
   await main(provider, args);
 }
 
-async function construct(
+async function createComponent(
   name: string,
   type: string,
   inputs: Inputs,

@@ -23,32 +23,32 @@ function printComponents({ resources, types }: PackageSchema): string {
     "### Outputs",
     printTable(outputs),
   ]);
-  const objects = Object.entries(types).flatMap(([type, object]) => [`### ${nameOf(type)}`, printTable(object)]);
+  const objects = Object.entries(types).flatMap(([type, object]) => [`### ${getLastPart(type)}`, printTable(object)]);
   return [...components, "## Types", ...objects].join("\n\n");
 }
 
 function printTable({ properties, required }: ObjectType): string {
   const rows = Object.entries(properties).map(([name, property]) => [
     `\`${name}\``,
-    typeOf(property),
-    required.includes(name) ? "always" : defaultOf(property),
+    formatType(property),
+    required.includes(name) ? "always" : formatDefault(property),
     escapeCell(`${property.secret === true ? "Secret. " : ""}${property.description ?? ""}`),
   ]);
   return formatTable(["name", "type", "there, or default", "what it is"], rows).join("\n");
 }
 
-function defaultOf({ default: value }: Property): string {
+function formatDefault({ default: value }: Property): string {
   return value === undefined ? "" : `\`${JSON.stringify(value)}\``;
 }
 
-function typeOf({ type, $ref, items, additionalProperties }: Property): string {
+function formatType({ type, $ref, items, additionalProperties }: Property): string {
   if ($ref === "pulumi.json#/Any") return "any";
-  if ($ref !== undefined) return `[${nameOf($ref)}](#${nameOf($ref).toLowerCase()})`;
-  if (items !== undefined) return `list of ${typeOf(items)}`;
-  return additionalProperties === undefined ? (type ?? "any") : `map of ${typeOf(additionalProperties)}`;
+  if ($ref !== undefined) return `[${getLastPart($ref)}](#${getLastPart($ref).toLowerCase()})`;
+  if (items !== undefined) return `list of ${formatType(items)}`;
+  return additionalProperties === undefined ? (type ?? "any") : `map of ${formatType(additionalProperties)}`;
 }
 
 /** Finds the last part of `#/types/gatehouse:index:Name`. */
-function nameOf(type: string): string {
+function getLastPart(type: string): string {
   return type.slice(type.lastIndexOf(":") + 1);
 }

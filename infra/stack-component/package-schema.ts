@@ -68,37 +68,37 @@ const texts: Property = { type: "object", additionalProperties: text };
 
 /** Outputs of the component, as `StackOutputs` has them. */
 const outputTypes: Readonly<Record<string, ObjectType>> = {
-  Urls: objectOf({
+  Urls: buildObjectType({
     public: { ...texts, description: "What the public reaches: gateway, gatewayWebSocket, resourceServer" },
     tokenHolders: { ...texts, description: "What holders of a bought token reach: privateGateway" },
     operations: { ...texts, description: "What operators reach: status, metrics, ready, and what watches the stack" },
   }),
-  Signer: objectOf({
+  Signer: buildObjectType({
     address: { ...text, description: "Address of the account" },
     howToFund: { ...text, description: "What to do so that it can pay for gas" },
   }),
-  GivenConfiguration: objectOf({
+  GivenConfiguration: buildObjectType({
     settingsSha256: { ...text, description: "Digest of the service's settings" },
     files: { ...texts, description: "Digests of the files that the service reads as they change, by their names" },
   }),
-  Grafana: objectOf({
+  Grafana: buildObjectType({
     user: { ...text, description: "Name to enter with" },
     password: { ...text, description: "Password to enter with", secret: true },
   }),
 };
 
 const outputs: Readonly<Record<string, Property>> = {
-  urls: { ...refer("Urls"), description: "URLs by who may use them" },
+  urls: { ...buildReference("Urls"), description: "URLs by who may use them" },
   status: { ...text, description: "URL of the sidecar's status as JSON; without its path it is the page" },
   tryThis: { type: "array", items: text, description: "Commands that show what runs" },
-  signer: { ...refer("Signer"), description: "The account that pays the gas of settlements" },
+  signer: { ...buildReference("Signer"), description: "The account that pays the gas of settlements" },
   configuration: {
     type: "object",
-    additionalProperties: refer("GivenConfiguration"),
+    additionalProperties: buildReference("GivenConfiguration"),
     description: "What the services were given, by their names, for gatehouse doctor --drift",
   },
   grafana: {
-    ...refer("Grafana"),
+    ...buildReference("Grafana"),
     description: "How one enters Grafana; absent where the stack brings none",
     secret: true,
   },
@@ -124,7 +124,7 @@ export function buildPackageSchema(): PackageSchema {
     resources: {
       [componentType]: {
         isComponent: true,
-        ...objectOf(outputs, ["grafana"]),
+        ...buildObjectType(outputs, ["grafana"]),
         description:
           "The whole system: a guarded node, its Pushgateway, a facilitator and a resource server, on a Docker host or in a namespace of a Kubernetes cluster.",
         inputProperties,
@@ -145,11 +145,11 @@ function nameTypes(types: Readonly<Record<string, ObjectType>>): PackageSchema["
   return Object.fromEntries(Object.entries(types).map(([name, type]) => [`${packageName}:index:${name}`, type]));
 }
 
-function refer(name: string): Property {
+function buildReference(name: string): Property {
   return { $ref: `#/types/${packageName}:index:${name}` };
 }
 
-function objectOf(properties: Readonly<Record<string, Property>>, optional: readonly string[] = []): ObjectType {
+function buildObjectType(properties: Readonly<Record<string, Property>>, optional: readonly string[] = []): ObjectType {
   return { type: "object", properties, required: Object.keys(properties).filter((key) => !optional.includes(key)) };
 }
 
@@ -180,7 +180,7 @@ function readProperty(schema: unknown, path: string, types: Record<string, Objec
   const described = whole.description === undefined ? {} : { description: whole.description };
   if (parsed.properties !== undefined) {
     types[path] = readObject(schema, path, types);
-    return { ...refer(path), ...described };
+    return { ...buildReference(path), ...described };
   }
   switch (parsed.type) {
     case undefined:

@@ -67,7 +67,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
   readonly #deployed: Promise<void>;
 
   constructor(name: string, args: StackInputs, opts?: ComponentResourceOptions) {
-    const inputs = hideSecrets(args);
+    const inputs = markSecrets(args);
     super(componentType, name, inputs, opts);
     this.#deployed = this.getData().then(() => undefined);
     // Of a stack's outputs only Grafana's password is a secret. A failure is reported by `deployed` alone.
@@ -75,7 +75,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
     const report = <Value>(read: (data: PublishedData) => Value) =>
       published.apply((all) => all && read(all as PublishedData)) as Output<Value>;
     this.urls = report(({ urls }) => urls);
-    this.status = report(({ urls }) => statusOf(urls));
+    this.status = report(({ urls }) => getStatusUrl(urls));
     this.tryThis = report(({ tryThis }) => tryThis);
     this.signer = report(({ signer }) => signer);
     this.configuration = report(({ configuration }) => configuration);
@@ -96,7 +96,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
     _options?: ComponentResourceOptions,
     name = "",
   ): Promise<PublishedData | undefined> {
-    const known = await settle(inputs);
+    const known = await resolveInputs(inputs);
     if (known === undefined) {
       await log.info(unknownInputs, this);
       return undefined;
@@ -123,13 +123,13 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
     const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
     const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
     const data = { ...outputs, configuration, grafana };
-    this.registerOutputs({ ...data, status: statusOf(outputs.urls) });
+    this.registerOutputs({ ...data, status: getStatusUrl(outputs.urls) });
     return data;
   }
 }
 
 /** Marks inputs that hold a secret as one for Pulumi, however they were given. */
-function hideSecrets(args: StackInputs): Inputs {
+function markSecrets(args: StackInputs): Inputs {
   const hidden = new Set<string>(secretKeys);
   return Object.fromEntries(
     Object.entries(args).map(([key, value]) => [
@@ -140,7 +140,7 @@ function hideSecrets(args: StackInputs): Inputs {
 }
 
 /** Resolves the inputs' values; `undefined` if some are unknown until other resources are there, which a preview does not make. */
-async function settle(inputs: Inputs): Promise<Readonly<Record<string, unknown>> | undefined> {
+async function resolveInputs(inputs: Inputs): Promise<Readonly<Record<string, unknown>> | undefined> {
   let known: Readonly<Record<string, unknown>> | undefined;
   const seen = output(inputs).apply((values) => {
     known = values;
@@ -150,7 +150,7 @@ async function settle(inputs: Inputs): Promise<Readonly<Record<string, unknown>>
   return known;
 }
 
-function statusOf({ operations }: StackOutputs["urls"]): string {
+function getStatusUrl({ operations }: StackOutputs["urls"]): string {
   return operations["status"] ?? "";
 }
 
