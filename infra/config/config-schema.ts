@@ -44,7 +44,7 @@ const secrets = {
   stabilizingKey: nodeKey.optional().describe("Text of a real node's file stabilizing.key; needed with nodeImage"),
 };
 
-/** The keys that `Pulumi.yaml` declares, in its order, each with its default and what it is for. */
+/** The keys that `Pulumi.yaml` declares, in its order, each with its default and its purpose. */
 export const declaredKeys = {
   ...dockerKeys,
   ...nodeKeys,
@@ -58,7 +58,7 @@ export const declaredKeys = {
 /** Keys of a stack's configuration that hold a secret. */
 export const secretKeys: readonly (keyof typeof secrets)[] = z.strictObject(secrets).keyof().options;
 
-/** A stack's configuration, by the keys of `Pulumi.<stack>.yaml`; ranges and choices that `Pulumi.yaml` can't say stand here. */
+/** A stack's configuration, by the keys of `Pulumi.<stack>.yaml`, with the ranges and choices that `Pulumi.yaml` can't express. */
 export const configSchema = z.strictObject({ ...declaredKeys, ...secrets });
 
 /** A stack's configuration, parsed. */

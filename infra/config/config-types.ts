@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Schemas of the values that a stack's keys have in common; `expected` is what a message about a wrong value says. */
+/** Schemas that several of a stack's keys use; `expected` is the wording of a message about a wrong value. */
 
 /** Text of one character or more. */
 export const text = (expected: string) => z.string().min(1).meta({ expected });

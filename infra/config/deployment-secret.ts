@@ -1,8 +1,8 @@
 import type { Input } from "@pulumi/pulumi";
 
 /**
- * A secret on its way into a container: `value` is what is delivered and what the state keeps encrypted; `check` is the same text
- * for the services' schemas, and goes nowhere else.
+ * A secret on its way into a container: `value` is delivered, and encrypted in the state; `check` is the same text for the services' schemas, and goes
+ * nowhere else.
  */
 export type DeploymentSecret = Readonly<{ kind: "secret"; check: string; value: Input<string> }>;
 

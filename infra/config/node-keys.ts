@@ -4,7 +4,7 @@ import { stackServices } from "#daemon/stack-services.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 import { imageReference } from "./config-types.ts";
 
-/** The keys of the node and of where its metrics go. */
+/** The keys of the node and of the target of its metrics. */
 export const nodeKeys = {
   nodeImage: imageReference.optional().describe("Image of a real node, with a digest; default is the devnet node"),
   nodeUser: z

@@ -7,9 +7,9 @@ import { keyDeclarations } from "./declared-key.ts";
 const beginning = /^config:$/m;
 
 /**
- * A `Pulumi.yaml` whose `config:` is printed from the schema of the stack's configuration.
+ * Replaces the `config:` of a `Pulumi.yaml` by the schema of the stack's configuration.
  *
- * @throws {Error} when the text has no `config:`.
+ * @throws {Error} if the text has no `config:`.
  */
 export function withDeclaredKeys(text: string): string {
   const at = text.search(beginning);

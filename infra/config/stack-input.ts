@@ -2,8 +2,8 @@ import { runtime, secret } from "@pulumi/pulumi";
 import type { DeploymentSecret } from "./deployment-secret.ts";
 
 /**
- * The configuration of the running stack by key, without the project's name in front; secrets are decrypted, for the checks
- * alone. All keys are taken, not only known ones, so that a misspelt key is found.
+ * Reads the configuration of the running stack by key, without the project's name in front; secrets are decrypted, for the checks alone. All keys are
+ * taken, not only known ones, so that a misspelt key is found.
  */
 export function readStackConfiguration(project: string): Readonly<Record<string, string>> {
   const prefix = `${project}:`;

@@ -10,7 +10,7 @@ import { GatehouseImages } from "./gatehouse-images.ts";
 /**
  * Creates the Docker host of a stack: the provider of its engine, the images, the networks.
  *
- * @throws {ConfigError} for a socket that is not there, before anything is made.
+ * @throws {ConfigError} for a missing socket, before anything is made.
  */
 export async function createDockerHost(
   config: StackConfig,

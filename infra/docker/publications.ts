@@ -3,10 +3,10 @@ import type { Placement } from "./container-args.ts";
 
 const loopback = "127.0.0.1";
 
-/** The host's side of published ports. */
+/** Addresses and ports of the host for published ports. */
 export type PublishOptions = Readonly<{
   publishAddress: string;
-  /** Those that are absent are not published. */
+  /** Ports that are absent are not published. */
   hostPorts: Readonly<
     Partial<
       Record<
@@ -26,9 +26,9 @@ export type PublishOptions = Readonly<{
 }>;
 
 /**
- * The ports of a service that the host publishes: the gateway, the resource server, the node's port for its peers, and on
- * loopback the gateway's private listener, whose tokens want TLS in front, and what Prometheus scrapes: the sidecar's status, the resource
- * server's metrics, the Pushgateway; and what operators look at: Prometheus, Alertmanager, Grafana. The node's own RPC is published nowhere.
+ * Lists the ports of a service that the host publishes: the gateway, the resource server, the node's port for its peers; on loopback, the gateway's
+ * private listener, whose tokens want TLS in front, the ports that Prometheus scrapes (the sidecar's status, the resource server's metrics, the
+ * Pushgateway), and those that operators open (Prometheus, Alertmanager, Grafana). The node's own RPC is published nowhere.
  */
 export function listPublications(spec: ServiceSpec, options: PublishOptions): Placement["published"] {
   const { publishAddress, hostPorts } = options;

@@ -4,7 +4,7 @@ import type { VolumeSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildStackLabels } from "./labels.ts";
 
-/** The claim of a volume; one pod at a time writes to it. */
+/** Builds the claim of a volume, to which one pod at a time writes. */
 export function buildClaim(volume: VolumeSpec, options: KubernetesOptions): types.input.core.v1.PersistentVolumeClaim {
   const size = volume.name === workspaceVolume ? options.nodeVolumeGibibytes : volume.sizeGibibytes;
   return {
@@ -19,7 +19,7 @@ export function buildClaim(volume: VolumeSpec, options: KubernetesOptions): type
   };
 }
 
-/** Properties of a volume's claim that the program sets once and then leaves to the sidecar: a grown volume stays as it is. */
+/** Lists the properties of a volume's claim that the program sets once and then leaves to the sidecar: a grown volume stays as it is. */
 export function listLeftToSidecar(volume: VolumeSpec, { volumeGrows }: KubernetesOptions): string[] {
   return volumeGrows && volume.name === workspaceVolume ? ["spec.resources.requests.storage"] : [];
 }

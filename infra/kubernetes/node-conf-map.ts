@@ -7,7 +7,7 @@ import { buildStackLabels } from "./labels.ts";
 /** Name of the ConfigMap with the node's first configuration. */
 export const nodeConfName = "node-conf";
 
-/** The ConfigMap that node.conf is seeded from. */
+/** Builds the ConfigMap that node.conf is seeded from. */
 export function buildNodeConfMap(seed: SeedSpec, options: KubernetesOptions): types.input.core.v1.ConfigMap {
   return {
     apiVersion: "v1",
@@ -17,7 +17,7 @@ export function buildNodeConfMap(seed: SeedSpec, options: KubernetesOptions): ty
   };
 }
 
-/** The variable with the address that the node announces to its peers; the cluster fills in what only it knows (downward API). */
+/** Builds the variable with the address that the node announces to its peers; the cluster fills in what only it knows (downward API). */
 export function buildHostIp(host: HostAddress): types.input.core.v1.EnvVar {
   if (host.kind === "fixed") return { name: hostIpVariable, value: host.address };
   const fieldPath = host.kind === "pod" ? "status.podIP" : "status.hostIP";

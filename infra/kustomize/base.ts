@@ -3,7 +3,7 @@ import { toFileName, type KubernetesObject } from "./render-objects.ts";
 import { printKustomization, printYaml, type Tree } from "./tree.ts";
 
 /**
- * A kustomization of rendered objects, a file each.
+ * Builds a kustomization of rendered objects, a file each.
  *
  * @param areKnown whether everybody knows the stack's secrets, so that they are written down.
  */

@@ -4,14 +4,14 @@ import type { GeneratedSecret, Tree } from "./tree.ts";
 /** A Secret of a rendered stack. */
 type Secret = KubernetesObject & Readonly<{ stringData: Readonly<Record<string, string>> }>;
 
-/** Secrets as kustomize makes them, and the files that are in the tree; of the others, only the paths are known. */
+/** Secrets as kustomize makes them, and the files in the tree; of the other files, only the paths are known. */
 export type SecretFiles = Readonly<{ generated: readonly GeneratedSecret[]; files: Tree }>;
 
-/** Ends the names of Secrets that services read while they run: policies and routes, which are no secret. They keep their names, so that nothing rolls. */
+/** End of the names of Secrets that services read while they run: policies and routes, which are no secret. They keep their names, so that nothing rolls. */
 const live = /-live$/;
 
 /**
- * Secrets as kustomize makes them of files. Those that hold secrets name files below `secrets/`, which whoever deploys puts there.
+ * Builds Secrets as kustomize makes them of files. Those that hold secrets name files below `secrets/`, which whoever deploys puts there.
  *
  * @param base the Secrets that are there already, of which only what is new or another is printed.
  * @param areKnown whether everybody knows the secrets, so that they are written down, too.
@@ -52,13 +52,13 @@ export function buildSecrets(
   return { generated, files };
 }
 
-/** Keeps the files that are put below `secrets/` out of a repository, where there are any. */
+/** Builds the file that keeps `secrets/` out of a repository, if anything is to be put there. */
 export function buildIgnoreFile(generated: readonly GeneratedSecret[]): Tree {
   const isPutThere = generated.some(({ files }) => files.some((path) => path.startsWith("secrets/")));
   return new Map(isPutThere ? [["secrets/.gitignore", "*\n!.gitignore\n"]] : []);
 }
 
-/** Whether an object is a Secret, which stands in the tree as files. */
+/** Whether an object is a Secret, which the tree holds as files. */
 export function isSecret(object: KubernetesObject): object is Secret {
   return object.kind === "Secret";
 }

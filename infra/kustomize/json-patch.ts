@@ -3,7 +3,10 @@ import { isDeepStrictEqual } from "node:util";
 /** One step of a patch (RFC 6902). */
 export type Operation = Readonly<{ op: "add" | "replace" | "remove"; path: string; value?: unknown }>;
 
-/** The steps that make one value of another. Lists of the same length are compared entry by entry, others replaced as a whole. */
+/**
+ * Lists the operations that make one value of another. Lists of the same length are compared entry by entry; lists of different lengths are replaced as
+ * a whole.
+ */
 export function compareValues(from: unknown, to: unknown, path = ""): readonly Operation[] {
   if (isDeepStrictEqual(from, to)) return [];
   if (Array.isArray(from) && Array.isArray(to) && from.length === to.length) {
@@ -24,7 +27,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A key within a JSON pointer (RFC 6901). */
+/** Escapes a key of a JSON pointer (RFC 6901). */
 function escape(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -3,7 +3,7 @@ import { stringify } from "yaml";
 /** Files of a folder by their paths in it. */
 export type Tree = ReadonlyMap<string, string>;
 
-/** A kustomization, as far as it is written here (kustomize.config.k8s.io/v1beta1). */
+/** A kustomization, with the fields that are used here (kustomize.config.k8s.io/v1beta1). */
 export type Kustomization = Readonly<{
   resources: readonly string[];
   secretGenerator?: readonly GeneratedSecret[];
@@ -19,12 +19,12 @@ export type GeneratedSecret = Readonly<{
   options: Readonly<{ labels: Readonly<Record<string, string>>; disableNameSuffixHash?: true }>;
 }>;
 
-/** A value as YAML, the same bytes for the same value. */
+/** Prints a value as YAML, the same bytes for the same value. */
 export function printYaml(value: unknown): string {
   return stringify(value, { lineWidth: 0, sortMapEntries: true });
 }
 
-/** A kustomization.yaml. */
+/** Prints a kustomization.yaml. */
 export function printKustomization({ resources, secretGenerator = [], patches = [] }: Kustomization): string {
   return stringify(
     {
@@ -38,7 +38,7 @@ export function printKustomization({ resources, secretGenerator = [], patches = 
   );
 }
 
-/** A tree below a folder. */
+/** Puts a tree below a folder. */
 export function placeTree(folder: string, tree: Tree): Tree {
   return new Map([...tree].map(([path, text]) => [`${folder}/${path}`, text]));
 }

@@ -10,7 +10,7 @@ type ConditionReasons = typeof conditionReasons;
 type ConditionType = keyof ConditionReasons;
 
 /**
- * An instant selector, as PromQL has it. A name or a label that no service exposes does not compile.
+ * Builds an instant selector of PromQL. A name or a label that no service exposes does not compile.
  *
  * @example series("gatehouse_verdict", { level: { in: ["held", "down"] } }) // gatehouse_verdict{level=~"held|down"}
  */
@@ -18,7 +18,7 @@ export function series<N extends SeriesName>(name: N, matchers?: Matchers<N>): s
   return labelled(name, matchers ?? {});
 }
 
-/** An instant selector of a metric that is not Gatehouse's own. */
+/** Builds an instant selector of a metric that is not Gatehouse's own. */
 export function labelled(name: string, matchers: Readonly<Record<string, Matcher | undefined>>): string {
   const shown = Object.entries(matchers).flatMap(([label, matcher]) =>
     matcher === undefined ? [] : [label + formatOperand(matcher)],
@@ -26,12 +26,12 @@ export function labelled(name: string, matchers: Readonly<Record<string, Matcher
   return shown.length === 0 ? name : `${name}{${shown.join(",")}}`;
 }
 
-/** The selector of one condition; 0 where it is wrong. */
+/** Selects one condition; 0 while it is wrong. */
 export function condition(type: ConditionType): string {
   return series("gatehouse_condition", { type });
 }
 
-/** The selector of a condition that is wrong for one of some reasons; 1 while it is. */
+/** Selects a condition that is wrong for one of some reasons; 1 while it is. */
 export function wrongFor<T extends ConditionType>(
   type: T,
   ...reasons: readonly ConditionReasons[T]["False"][number][]
@@ -39,7 +39,7 @@ export function wrongFor<T extends ConditionType>(
   return series("gatehouse_condition_info", { type, reason: { in: reasons } });
 }
 
-/** The selector of a condition that nobody can judge for one reason; 1 while it is. */
+/** Selects a condition that nobody can judge for one reason; 1 while nobody can. */
 export function unknownFor<T extends ConditionType>(type: T, reason: ConditionReasons[T]["Unknown"][number]): string {
   return series("gatehouse_condition_info", { type, reason });
 }
@@ -51,8 +51,7 @@ function formatOperand(matcher: Matcher): string {
 }
 
 /**
- * A template that shows one label of the series that is 1 for the alert's own target, so that a reason which changes does not begin the
- * alert again.
+ * Builds a template that shows one label of the series that is 1 for the alert's own target, so that a changed reason does not start the alert over.
  *
  * @param selector of a series with one label matcher at least.
  */
@@ -61,7 +60,7 @@ export function shownLabel(selector: string, label: string): string {
   return `{{ with printf \`${open}\` $labels.job $labels.instance | query }}{{ . | first | label "${label}" }}{{ else }}unknown{{ end }}`;
 }
 
-/** A template that shows why a condition is wrong. */
+/** Builds a template that shows why a condition is wrong. */
 export function shownReason(type: ConditionType): string {
   return shownLabel(series("gatehouse_condition_info", { type }), "reason");
 }

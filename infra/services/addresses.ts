@@ -1,10 +1,10 @@
 import { listStackServices } from "#daemon/stack-services.ts";
 import type { ServiceName } from "./service-spec.ts";
 
-/** Services that others find under one name; the sidecar has several. */
+/** Services with one host name; the sidecar has several. */
 type NamedService = Exclude<ServiceName, "sidecar">;
 
-/** The host names under which the services of one stack find each other, by service; a target gives them. */
+/** Host names under which the services of one stack find each other, by service; a target gives them. */
 export type Addresses = Readonly<Record<NamedService, string>> &
   Readonly<{
     /** The node, as its sidecar sees it. */
@@ -17,7 +17,7 @@ export type Addresses = Readonly<Record<NamedService, string>> &
     processesOf: (service: ServiceName) => string;
   }>;
 
-/** On both targets a service is found by its name: on Docker an alias on the private network, on Kubernetes its Service's name. */
+/** Names by which services are found on both targets: on Docker an alias on the private network, on Kubernetes its Service's name. */
 const ownNames = Object.fromEntries(listStackServices().map((name) => [name, name])) as Record<NamedService, string>;
 
 export const dockerAddresses: Addresses = {
@@ -28,7 +28,7 @@ export const dockerAddresses: Addresses = {
   processesOf: (service) => service,
 };
 
-/** On Kubernetes the sidecar stands in the node's own pod, and has a Service for each who uses it. */
+/** Host names on Kubernetes, where the sidecar is in the node's own pod and has a Service for each kind of client. */
 export const kubernetesAddresses: Addresses = {
   ...ownNames,
   nodeOfSidecar: "127.0.0.1",
@@ -37,7 +37,7 @@ export const kubernetesAddresses: Addresses = {
   processesOf: namePodsHost,
 };
 
-/** The name, as DNS has it, of all pods of a service on Kubernetes. */
+/** Builds the DNS name of all pods of a service on Kubernetes. */
 export function namePodsHost(service: ServiceName): string {
   return `${service}-pods`;
 }

@@ -25,7 +25,7 @@ export function usesDevnetImage(config: Pick<StackConfig, "nodeImage" | "routes"
   return config.nodeImage === undefined || sellsSample(config);
 }
 
-/** The images that a stack runs and that are named by reference. On Docker the two of Gatehouse are built where they are not. */
+/** Lists the images of a stack that are named by reference. On Docker, Gatehouse's own two are built if they are not named. */
 export function listImages(config: StackConfig): Readonly<Partial<Record<ImageName, string>>> {
   const named = {
     gatehouse: config.gatehouseImage,
@@ -38,7 +38,7 @@ export function listImages(config: StackConfig): Readonly<Partial<Record<ImageNa
   return Object.fromEntries(Object.entries(named).filter(([, reference]) => reference !== undefined));
 }
 
-/** The images that a stack runs and that are named nowhere. */
+/** Finds the images of a stack that are named nowhere. */
 export function findUnnamedImages(config: StackConfig): readonly ("gatehouse" | "devnet")[] {
   const named = listImages(config);
   const own = usesDevnetImage(config) ? (["gatehouse", "devnet"] as const) : (["gatehouse"] as const);

@@ -5,7 +5,7 @@ import { daemonHealth } from "./health-spec.ts";
 
 const { ports } = stackServices.upstream;
 
-/** Builds the sample upstream that its own stack without routes sells: `GET /data`. */
+/** Builds the sample upstream, `GET /data`, which a stack without its own routes sells. */
 export function upstreamSpec(args: CommonArgs): BuiltService {
   return buildService(
     {

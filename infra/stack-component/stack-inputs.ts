@@ -14,9 +14,7 @@ const prefix = z
     "Begins the names of all that is made, on an engine or in a cluster; default is the component's name, a dash and the name of Pulumi's stack",
   );
 
-/**
- * The inputs of the component `Stack`: the keys of a stack's configuration, but for those of building images, which a component does not.
- */
+/** The inputs of the component `Stack`: the keys of a stack's configuration without those for building images, which a component does not do. */
 export const inputsSchema = configSchema.omit({ baseImage: true, imageBuilder: true, imageArchitecture: true }).extend({
   prefix: prefix.optional(),
   gatehouseImage: imageReference.describe("Image of Gatehouse by reference, of the release of this package"),
@@ -30,7 +28,7 @@ type Given = z.input<typeof inputsSchema>;
 /** Inputs of the component `Stack`; each may be another resource's output. */
 export type StackInputs = Readonly<{ [Key in keyof Given]: Input<Given[Key]> }>;
 
-/** Inputs, parsed: the configuration of a stack, and what the names of its resources begin with. */
+/** Parsed inputs: the configuration of a stack, and the prefix of its resources' names. */
 export type ParsedInputs = Readonly<{ config: StackConfig; prefix: string }>;
 
 /**
@@ -58,7 +56,7 @@ function describePrefix(found: unknown): ConfigProblem {
   return { key: "prefix", message: `found ${String(found)}; expected ${String(prefix.meta()?.["expected"])}.` };
 }
 
-/** Values as Pulumi gives a stack's configuration: text, with lists and objects as JSON. */
+/** Formats values as Pulumi gives a stack's configuration: text, with lists and objects as JSON. */
 function toText(values: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
   return Object.fromEntries(

@@ -1,6 +1,6 @@
 import { ConfigError } from "../config/config-problem.ts";
 
-/** The problems for which a configuration is refused, each with its key; none where it is not. */
+/** Lists the problems for which a configuration is refused, each with its key; none if it is accepted. */
 export function listConfigProblems(make: () => unknown): readonly string[] {
   try {
     make();

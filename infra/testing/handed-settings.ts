@@ -9,7 +9,7 @@ const secret = z.object({
   stringData: z.union([z.looseObject({ value: files }).transform(({ value }) => value), files]),
 });
 
-/** The settings file that a stack gives a service, on Docker by a file delivery and on Kubernetes as a Secret. */
+/** Reads the settings file that a stack gives a service, on Docker by a file delivery and on Kubernetes as a Secret. */
 export function readHandedSettings(recorded: readonly Recorded[], service = "sidecar"): unknown {
   for (const { name, inputs } of recorded) {
     if (!name.endsWith(`-${service}-live`)) continue;

@@ -52,7 +52,7 @@ export const ofStack = 'job=~"(?:$stack)(?:/[^/]+)?"';
 export const variables = `${ofStack},instance=~"$instance"`;
 
 /**
- * A selector of the dashboard's stack and node. A name or a label that no service exposes does not compile.
+ * Selects a metric of the dashboard's stack and node. A name or a label that no service exposes does not compile.
  *
  * @example selected("gatehouse_node_up") // gatehouse_node_up{job=~"(?:$stack)(?:/[^/]+)?",instance=~"$instance"}
  */
@@ -66,17 +66,17 @@ export function selected<N extends SeriesName>(name: N, matchers?: MatchersOf<N>
 /** Name of a series that each instance has once. */
 export const each = "{{instance}}";
 
-/** A metric by instance; `what` distinguishes it from the panel's other metrics. */
+/** Queries a metric by instance; `what` distinguishes it from the panel's other metrics. */
 export function perInstance(name: SeriesName, what?: string): Query {
   return { expr: selected(name), legend: what === undefined ? each : `${what} ${each}` };
 }
 
-/** Growth of a counter per second, summed by labels. */
+/** Computes the growth of a counter per second, summed by labels. */
 export function rateBy<N extends SeriesName>(labels: string, name: N, matchers?: MatchersOf<N>): string {
   return `sum by (${labels}) (rate(${selected(name, matchers)}[$__rate_interval]))`;
 }
 
-/** A quantile of a histogram's buckets, by labels. */
+/** Computes a quantile of a histogram's buckets, by labels. */
 export function quantile<N extends Extract<SeriesName, `${string}_bucket`>>(
   share: number,
   labels: string,

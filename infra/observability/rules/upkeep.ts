@@ -128,7 +128,7 @@ const watching: readonly Alert[] = [
   },
 ];
 
-/** Alerts on what the sidecar does for the node. */
+/** Alerts on the sidecar's work for the node. */
 export const upkeepRules: RuleGroup = {
   name: "gatehouse-upkeep",
   recordings: [],

@@ -1,8 +1,8 @@
 import type { RuleGroup } from "../alert.ts";
 
 /**
- * One alert that always fires, for a receiver that wakes somebody when it no longer does. Apart from the others, because an Alertmanager that is
- * not told where it goes would notify everybody.
+ * One alert that always fires, for a receiver that wakes somebody when it no longer does. Apart from the other alerts, because an Alertmanager without a
+ * route for it would notify everybody.
  */
 export const watchdogRules: RuleGroup = {
   name: "gatehouse-watchdog",

@@ -1,6 +1,6 @@
 /**
- * The words that the devnet node funds its accounts from. They are public, so the keys made of them guard nothing: the program
- * uses them only where a stack says `devAccounts: true`, and refuses that with a real node.
+ * The words that the devnet node funds its accounts from. They are public, so the keys made of them guard nothing: the program uses them only if a stack
+ * says `devAccounts: true`, and refuses that with a real node.
  */
 export const devnetMnemonic = "test test test test test test test test test test test junk";
 

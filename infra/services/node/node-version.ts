@@ -3,14 +3,14 @@ import type { StackConfig } from "../../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
 
 /**
- * The version that the first node.conf is made for, before the node has answered: the stack's own word, else the tag of a real node's
- * image, else the devnet's. `findNodeVersionProblems` refuses a real node without either.
+ * Chooses the version that the first node.conf is made for, before the node has answered: the stack's own word, else the tag of a real node's image,
+ * else the devnet's. `findNodeVersionProblems` refuses a real node without either.
  */
 export function chooseNodeVersion({ nodeVersion, nodeImage }: StackConfig): string {
   return nodeVersion ?? (nodeImage === undefined ? undefined : parseImageVersion(nodeImage)?.text) ?? devnetVersion;
 }
 
-/** A real node's version is never guessed: under the names of another version, the node would ignore its metrics' keys without a word. */
+/** Finds a real node without a version, which is never guessed: under the names of another version, the node would ignore its metrics' keys without a word. */
 export function findNodeVersionProblems({ nodeVersion, nodeImage }: StackConfig): readonly ConfigProblem[] {
   if (nodeVersion !== undefined || nodeImage === undefined || parseImageVersion(nodeImage) !== undefined) return [];
   const key = "nodeVersion";
