@@ -98,7 +98,12 @@ describe("callers", () => {
     const known = `Bearer ${await token({ tier: "paid" }, "1h")}`;
     expect((await send(known)).status).toBe(200);
     const began = performance.now();
-    const answers = await Promise.all(Array.from({ length: 1_000 }, () => send(`Bearer ${forged}`)));
+    const answers: Awaited<ReturnType<typeof send>>[] = [];
+    // A slow machine sends little more than is verified, and comes to the bound later.
+    await until("a token that is not verified", generousMs, async () => {
+      answers.push(...(await Promise.all(Array.from({ length: 250 }, () => send(`Bearer ${forged}`)))));
+      return answers.some(({ status }) => status !== 401);
+    });
     const seconds = (performance.now() - began) / 1_000;
     const verified = answers.filter(({ status }) => status === 401);
     const { requestBurst, requestsPerSecond } = verificationRates;
