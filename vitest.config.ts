@@ -191,7 +191,7 @@ export default defineConfig({
           ...docker,
           name: "docker",
           exclude: [...elsewhere, ...aloneOnEngine],
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
