@@ -1,9 +1,9 @@
 import { z } from "zod";
 
-/** How rude the node is: `standard` helps whoever develops against it, `strict` gives nothing that the specification does not promise. */
+/** Strictness of the node: `standard` helps whoever develops against it, `strict` gives nothing that the specification does not promise. */
 export const nodeProfile = z.enum(["standard", "strict"]);
 
 export type NodeProfile = z.output<typeof nodeProfile>;
 
-/** How long a strict node is at work before its ports open, if nothing else is set. */
+/** Default time before a strict node opens its ports. */
 export const strictOpensAfterSeconds = 120;

@@ -1,21 +1,21 @@
 import { accessSync, constants } from "node:fs";
 
-/** Where util-linux's `setpriv` stands; no other program of that name is meant. */
+/** Paths of util-linux's `setpriv`; no other program of that name is run. */
 const guards = ["/usr/bin/setpriv", "/bin/setpriv", "/usr/local/bin/setpriv"];
 
 /** A program and its arguments. */
 export type Command = readonly [program: string, ...args: string[]];
 
 /**
- * The command that runs `command` so that it ends with this process, however this process ends (Linux's PR_SET_PDEATHSIG, see
- * prctl(2)). Where the machine has no `setpriv`, the command itself.
+ * Wraps `command` so that it ends with this process, however this process ends (Linux's PR_SET_PDEATHSIG, see prctl(2)).
+ * Returns it unchanged if the machine has no `setpriv`.
  */
 export function guardByParent(command: Command): Command {
   const guard = findParentGuard();
   return guard === undefined ? command : [guard, "--pdeathsig", "KILL", "--", ...command];
 }
 
-/** The path of `setpriv`, if the machine has it. */
+/** Finds the path of `setpriv`; undefined if the machine lacks it. */
 export function findParentGuard(): string | undefined {
   return guards.find(isExecutable);
 }

@@ -13,7 +13,7 @@ const versionsPerBlock = reservedWindowVersions / keptStates;
 /** Versions that the pruner removes at most while one block is made, when it has fallen behind: those of 1,000 blocks. */
 const prunedVersionsPerBlockMax = 1_000 * versionsPerBlock;
 
-/** What `node_cli prune --get` prints. */
+/** Output of `node_cli prune --get`. */
 export type PruneInfo = Readonly<{
   enable_auto_prune: 0 | 1;
   auto_prune_reserved_window: number;
@@ -22,11 +22,11 @@ export type PruneInfo = Readonly<{
   real_prune_reserved_version: number;
 }>;
 
-/** Since which block auto-pruning is on; nothing when it never was. There is no command that turns it off. */
+/** Block since which auto-pruning is on; undefined if it never was. No command turns it off. */
 export type PruneState = Readonly<{ enabledAtBlock: number | undefined }>;
 
 /**
- * The pruning of a devnet node at a block. Each block is {@link versionsPerBlock} versions of the storage, counted from the
+ * Builds a devnet node's pruning at a block. Each block is {@link versionsPerBlock} versions of the storage, counted from the
  * 100,000 that the genesis takes, so that all three version numbers advance with the blocks from the first one on: everything
  * older than the reserved window is to go (`prune_reserved_version`), and the pruner follows at a bounded speed
  * (`real_prune_reserved_version`).
@@ -53,7 +53,7 @@ export type Pruning = Readonly<{
 
 const stateSchema = z.object({ enabledAtBlock: z.int().min(0) });
 
-/** Reads what an earlier run of the node left in `meta_path`, and goes on from there. */
+/** Reads the state that an earlier run of the node left in `meta_path`, and goes on from there. */
 export async function openPruning(metaDirectory: string, head: () => number): Promise<Pruning> {
   const path = join(metaDirectory, "auto-prune.json");
   let state: PruneState = await readState(path);

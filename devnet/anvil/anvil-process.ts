@@ -14,10 +14,9 @@ import { keptStates } from "./chain-snapshot.ts";
 const startDeadlineMs = 10_000;
 const outputKeptCharacters = 4_096;
 
-/** How the process is started. */
 export type AnvilProcessOptions = Readonly<{
   chainId: number;
-  /** Folder of this chain; stands on the process's command line, by which an orphan is known as ours. */
+  /** Folder of this chain; on the process's command line, it identifies an orphan as ours. */
   directory: string;
 }>;
 
@@ -26,7 +25,7 @@ export type AnvilProcess = AsyncDisposable &
   Readonly<{
     url: string;
     pid: number;
-    /** Resolves with what happened when the process ends by itself. */
+    /** Resolves with the cause if the process ends by itself. */
     ended: Promise<Error>;
   }>;
 
@@ -147,7 +146,7 @@ function readPid(directory: string): number | undefined {
   }
 }
 
-/** The arguments of a process from proc(5); none where there is no such process or no /proc. */
+/** Reads a process's arguments from proc(5); empty without such a process or without /proc. */
 function commandLine(pid: number): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");

@@ -2,7 +2,7 @@ import { Agent } from "node:http";
 import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
 import type { JsonRpcAnswer, JsonRpcFailure } from "#daemon/json-rpc.ts";
 
-/** The chain's answer can't be had: the connection broke or the chain is too slow. */
+/** The chain gave no answer: the connection broke or the chain is too slow. */
 export class AnvilUnreachableError extends Error {
   override readonly name = "AnvilUnreachableError";
   readonly code = "anvil_unreachable";
@@ -13,7 +13,7 @@ export class AnvilRequestError extends Error {
   override readonly name = "AnvilRequestError";
   /** JSON-RPC error code. */
   readonly code: number;
-  /** What came with the error, e.g. the bytes of a revert. */
+  /** Data of the JSON-RPC error, e.g. the bytes of a revert. */
   readonly data: unknown;
 
   constructor(method: string, error: JsonRpcFailure) {
@@ -23,17 +23,15 @@ export class AnvilRequestError extends Error {
   }
 }
 
-/** How the chain is called. */
 export type AnvilClientOptions = Readonly<{
   url: string;
-  /** How long an answer may take. */
   requestTimeoutMs: number;
   /** Largest answer that is read; a dump of the chain holds all of it. */
   answerBytesMax: number;
   connectionsMax: number;
 }>;
 
-/** Calls to the chain over connections that are kept open. */
+/** JSON-RPC client of the chain, over keep-alive connections. */
 export type AnvilClient = Disposable &
   Readonly<{
     /**

@@ -9,7 +9,6 @@ import { createAnvilClient } from "./anvil-request.ts";
 import { openChainStore } from "./chain-store.ts";
 import { openChain, type Chain, type ChainBlock } from "./chain.ts";
 
-/** How the chain is made. */
 export type AnvilOptions = Readonly<{
   chainId: number;
   /** Time from one block to the next; fractions allowed. */
@@ -44,9 +43,9 @@ export type Anvil = AsyncDisposable &
     mine(): Promise<ChainBlock>;
     /** Saves the whole state; needed after `anvil_*` methods, which change state past the transactions. */
     checkpoint(): Promise<void>;
-    /** Calls `listener` after each block, in order; the returned function ends that. */
+    /** Calls `listener` after each block, in order; the returned function removes it. */
     onBlock(listener: (block: ChainBlock) => void): () => void;
-    /** Resolves with what happened when the process ends by itself; the chain is of no use then. */
+    /** Resolves with the cause if the process ends by itself; the chain is of no use then. */
     ended: Promise<Error>;
   }>;
 
@@ -125,7 +124,6 @@ function openDirectory(stateDirectory: string | undefined, resources: AsyncDispo
   return { directory: stateDirectory, store: resources.use(openChainStore(stateDirectory)) };
 }
 
-/** How blocks are made. */
 export type BlockProductionOptions = Readonly<{ blockTimeMs: number }>;
 
 export type BlockProductionParts = Readonly<{

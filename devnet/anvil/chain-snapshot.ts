@@ -14,7 +14,7 @@ const reachableHashes = 256;
 /** The longest text that can be parsed (V8's limit is 2^29 characters). */
 const parsedBytesMax = 400 * 1024 * 1024;
 
-/** A past block's state as anvil writes it, as far as it is looked at. */
+/** A past block's state as anvil writes it; only the fields that are read. */
 type State = Readonly<{ block_hashes: Readonly<Record<string, string>> }>;
 type States = readonly (readonly [blockHash: Hex, state: State])[];
 
@@ -58,7 +58,7 @@ function split(snapshot: Buffer): Readonly<{ chain: Buffer; states: States }> {
   return { chain, states: (JSON.parse(value.toString("utf8")) as States | null) ?? [] };
 }
 
-/** The hashes of the blocks before the newest whose states are kept, the oldest first. */
+/** Lists the hashes of the blocks before the newest whose states are kept, the oldest first. */
 async function lastHashes(client: AnvilClient): Promise<readonly Hex[]> {
   const head = Number(await client.request<Hex>("eth_blockNumber"));
   const oldest = Math.max(0, head - keptStates);

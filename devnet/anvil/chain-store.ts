@@ -4,14 +4,14 @@ import type { Hex } from "viem";
 import { openSqlite, type Migrations } from "#daemon/sql/sqlite.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 
-/** What happened since the last snapshot, in the order in which it happened. */
+/** One write since the last snapshot; the journal keeps them in order. */
 export type JournalEntry = Readonly<
   { kind: "transaction"; raw: Hex; hash: Hex } | { kind: "block"; timestampSeconds: number }
 >;
 
 /**
- * A chain on disk: a snapshot, and a journal of what came after it. What is written is there after kill -9 of this process at
- * any instant; after a power failure the store is whole, but may lack the last writes.
+ * A chain on disk: a snapshot, and a journal of the writes after it. A write survives kill -9 of this process at any instant;
+ * after a power failure the store is whole, but may lack the last writes.
  */
 export type ChainStore = Disposable &
   Readonly<{

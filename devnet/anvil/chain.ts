@@ -44,7 +44,7 @@ const statesSavedBlocksMax = 5_000;
 /** Saving may take one part in this many of the time. */
 const savingShare = 20;
 
-/** Makes the chain of a running, empty anvil: what the store holds, or a new one. */
+/** Loads the store's chain into a running, empty anvil, or begins a new one. */
 export async function openChain(parts: ChainParts): Promise<Chain> {
   const { client, store, log } = parts;
   const snapshot = store?.snapshot();
@@ -119,7 +119,7 @@ async function waitingTransactions(client: AnvilClient): Promise<ReadonlySet<Hex
   return new Set(senders.flatMap((byNonce) => Object.values(byNonce).map(({ hash }) => hash)));
 }
 
-/** @returns how many blocks were made. */
+/** Replays the journal; returns the number of blocks made. */
 async function replay(journal: readonly JournalEntry[], client: AnvilClient, log: Logger): Promise<number> {
   if (journal.length === 0) return 0;
   const head = await client.request<ChainBlock>("eth_getBlockByNumber", ["latest", false]);

@@ -7,8 +7,8 @@ import { readParameters } from "../workspace/node-parameters.ts";
 import { CommandError, parseOptions } from "./run-command.ts";
 
 /**
- * The node's command-line tool: `prune` and `--version`, in the form of the node's version (specification, "Node command
- * line"): from v0.11 on `prune` takes `--c <config_path>`, before there is no such option.
+ * Runs the node's command-line tool: `prune` and `--version`, in the form of the node's version (specification, "Node command
+ * line"): from v0.11 on `prune` takes `--c <config_path>`; earlier versions have no such option.
  *
  * @throws {CommandError} with the usage when something else was typed, or when no node runs.
  */
@@ -59,7 +59,7 @@ async function requestPruneInfo(runDirectory: string, command: ControlCommand): 
   }
 }
 
-/** Two of the five fields, and no separator that a reader could count on. */
+/** Prints two of the five fields, with no separator that a reader could count on. */
 function printedSparsely(info: PruneInfo): string {
   const { enable_auto_prune: enabled, flushed_version: flushed } = info;
   return `\n PruneInfo\n\tenable_auto_prune\t   ${enabled}\n   flushed_version   =${flushed} \n\n`;

@@ -11,7 +11,6 @@ import { readParameters } from "../workspace/node-parameters.ts";
 import { CommandError } from "./run-command.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 
-/** Which node is started. */
 export type StartInBackgroundOptions = Readonly<{ workspace: string; configPath: string }>;
 
 const startDeadlineMs = 30_000;
@@ -24,7 +23,7 @@ type Ready = Readonly<{ httpUrl: string; webSocketUrl: string }>;
 /**
  * Starts the node in its own process that outlives this one, and returns when its JSON-RPC answers.
  *
- * @throws {CommandError} when it runs already, ends at once (with what it said), or does not answer within 30 s.
+ * @throws {CommandError} when it runs already, ends at once (with its output), or does not answer within 30 s.
  */
 export async function startInBackground({ workspace, configPath }: StartInBackgroundOptions): Promise<string> {
   const startedAt = performance.now();
@@ -59,7 +58,7 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
   }
 }
 
-/** What the process prints goes into a file that is emptied at each start: the node's log has its own file. */
+/** Spawns the node, its output to a file that is emptied at each start: the node's log has its own file. */
 function spawnNode(args: readonly string[], outputPath: string): ChildProcess {
   const output = openSync(outputPath, "w", 0o600);
   try {
@@ -77,10 +76,10 @@ async function ready(child: ChildProcess, runDirectory: string): Promise<Ready> 
   return Promise.race([line, endedEarly(child, runDirectory)]);
 }
 
-/** How long the start of a strict node looks whether the process ends at once. */
+/** Time that the start of a strict node waits for an early end of the process. */
 const strictLookMs = 300;
 
-/** Rejects with what the process said when it ends. */
+/** Rejects with the process's output when it ends. */
 async function endedEarly(child: ChildProcess, runDirectory: string): Promise<never> {
   const [status, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
   const words = readFileSync(join(runDirectory, "node.err"), "utf8").slice(-lastWordsBytesMax).trim();

@@ -3,7 +3,7 @@ import { waitUntil } from "#daemon/time.ts";
 import { isRunning, type ProcessIdentity, findRunningNode } from "../node/running-node.ts";
 import { CommandError } from "./run-command.ts";
 
-/** Which node is stopped, and what happens when it does not want to. */
+/** `mode`: `wait` gives the node 30 s to stop, `kill` 2 s before SIGKILL. */
 export type StopNodeOptions = Readonly<{ workspace: string; mode: "wait" | "kill" }>;
 
 const gracefulStopMs = { kill: 2_000, wait: 30_000 } as const;

@@ -8,7 +8,7 @@ const sample = z.object({
 });
 type Sample = z.output<typeof sample>;
 
-/** What prom-client's `getMetricsAsJSON` gives; its own types know neither a type's word nor `metricName`. */
+/** Result of prom-client's `getMetricsAsJSON`, whose own types lack the name of a metric's type and `metricName`. */
 const family = z.object({
   name: z.string(),
   help: z.string(),
@@ -16,7 +16,7 @@ const family = z.object({
   values: z.array(sample),
 });
 
-/** A registry's metrics as Prometheus's messages. */
+/** Converts a registry's metrics to Prometheus's messages. */
 export function collectMetricFamilies(registry: unknown): readonly MetricFamilyMessage[] {
   return z.array(family).parse(registry).map(toMessage);
 }
@@ -71,7 +71,7 @@ type Series = Readonly<{
   parts: readonly Readonly<{ bound: number; value: number }>[];
 }>;
 
-/** Gathers what prom-client gives as separate samples, a bound being in the label of that name. */
+/** Groups prom-client's separate samples by their labels; `boundLabel` holds each one's bound. */
 function seriesOf(samples: readonly Sample[], boundLabel: "le" | "quantile"): readonly Series[] {
   const labelOf = ({ labels }: Sample) => labelPairs(labels).filter(({ name }) => name !== boundLabel);
   const bySeries = Map.groupBy(samples, (each) => JSON.stringify(labelOf(each)));

@@ -6,7 +6,7 @@ import { formatAuthority } from "#daemon/http/address.ts";
 import type { NodeProfile } from "../node-profile.ts";
 import type { MonitorSettings } from "./monitor-settings.ts";
 
-/** How long one push may take, unless the interval is shorter: so that one push is over before the next begins. */
+/** Longest time for one push; the interval if that is shorter, so that a push ends before the next begins. */
 const pushDeadlineMs = 5_000;
 
 /** `format` is text, or compressed protobuf as the strict profile pushes it. */
@@ -57,7 +57,7 @@ export function startMetricsPusher(
 }
 
 /**
- * Where a job's metrics are put. A name with a slash does not fit into a path as it is and is sent in base64url, as the
+ * Builds the URL that a job's metrics are put to. A name with a slash does not fit into a path as it is and is sent in base64url, as the
  * Pushgateway's API defines ("URL", `job@base64`).
  */
 export function buildPushUrl({ jobName, pushAddress, pushPort }: MonitorSettings): string {
@@ -67,7 +67,7 @@ export function buildPushUrl({ jobName, pushAddress, pushPort }: MonitorSettings
   return `http://${formatAuthority(pushAddress, pushPort)}/metrics/${job}`;
 }
 
-/** Replaces the job's group by the metrics as they are now; returns why that did not work, if it did not. */
+/** Replaces the job's group by the present metrics; returns the reason if that fails. */
 async function putMetrics(
   url: string,
   deadlineMs: number,
@@ -91,13 +91,13 @@ async function putMetrics(
 /** Content of one push. */
 export type PushedMetrics = Readonly<{ headers: Readonly<Record<string, string>>; body: string | Buffer<ArrayBuffer> }>;
 
-/** Prints a registry for a push, as it is now. */
+/** Formats a registry's present values for a push. */
 export type PushFormat = (metrics: Registry) => Promise<PushedMetrics>;
 
 /** Content type of Prometheus's protobuf format (Prometheus, "Exposition formats"). */
 const protobufType = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
-/** How a node of a profile pushes: a strict one as Prometheus's Go client does, and compressed. */
+/** Chooses a profile's push format: text, or for a strict node protobuf, as Prometheus's Go client pushes it, and gzipped. */
 export async function choosePushFormat(profile: NodeProfile): Promise<PushFormat> {
   if (profile === "standard") return textFormat;
   // Loaded where it is used: a standard node does without the library.

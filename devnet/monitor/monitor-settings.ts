@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { nodeReleases, findReleaseOfText, type NodeReleases } from "#node/versions.ts";
 
-/** Where a node pushes its metrics and how often. */
+/** Target and interval of a node's metric pushes. */
 export type MonitorSettings = Readonly<{
   jobName: string;
   pushAddress: string;
@@ -10,8 +10,8 @@ export type MonitorSettings = Readonly<{
 }>;
 
 /**
- * What a node of this version reads in `chain.monitor_config`, or nothing when it is disabled, incomplete, or named for another
- * version: the node says nothing then and pushes nothing (specification, "Errors").
+ * Reads `chain.monitor_config` as a node of this version does; undefined if it is disabled, incomplete, or named for another
+ * version: the node then pushes nothing and reports nothing (specification, "Errors").
  */
 export function readMonitorSettings(
   version: string,

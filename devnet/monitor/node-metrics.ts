@@ -3,10 +3,9 @@ import { createMetrics } from "#daemon/metrics.ts";
 import type { Anvil } from "../anvil/anvil.ts";
 import type { Pruning } from "../pruning.ts";
 
-/** Where the node's metrics come from. */
 export type NodeMetricsSources = Readonly<{ anvil: Pick<Anvil, "onBlock">; pruning: Pruning; height: () => number }>;
 
-/** Creates the registry of what a node pushes; values are read when it is printed. */
+/** Creates the registry of the metrics that a node pushes; values are read when it is printed. */
 export function createNodeMetrics(
   { version }: Readonly<{ version: string }>,
   { anvil, pruning, height }: NodeMetricsSources,

@@ -2,18 +2,18 @@ import { pbkdf2Sync } from "node:crypto";
 import type { Address } from "viem";
 import { HDKey, hdKeyToAccount } from "viem/accounts";
 
-/** Who has funds on a new chain. */
+/** Accounts that have funds on a new chain. */
 export type FundedAccountsOptions = Readonly<{
   /** BIP-39 words; without them there are only the addresses of `fund`. */
   mnemonic: string | undefined;
-  /** How many accounts of the mnemonic. */
+  /** Number of accounts to derive from the mnemonic. */
   accounts: number;
   fund: readonly Address[];
 }>;
 
 /**
- * The first accounts of the mnemonic (BIP-44 path m/44'/60'/0'/0/n) and the addresses that are named, each once. The seed is
- * derived as BIP-39 defines it, but natively and once for all accounts: viem takes 0.1 s for every single one.
+ * Derives the first accounts of the mnemonic (BIP-44 path m/44'/60'/0'/0/n) and adds those of `fund`, each once. The seed is
+ * derived as BIP-39 defines it, but natively and once for all accounts: viem takes 0.1 s for each.
  */
 export function deriveFundedAccounts({ mnemonic, accounts, fund }: FundedAccountsOptions): readonly Address[] {
   const derived = mnemonic === undefined ? [] : addressesOf(mnemonic, accounts);

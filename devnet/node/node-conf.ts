@@ -36,13 +36,13 @@ const schema = z.object({
 /** Larger files are no node.conf. */
 const limitBytes = 16_777_216;
 
-/** What the node takes from `node.conf`. */
+/** Settings that the node takes from `node.conf`. */
 export type NodeConf = Readonly<{
   httpPort: number;
   webSocketPort: number;
   metaDirectory: string;
   dataDirectory: string;
-  /** `chain.monitor_config` as it stands there: what fits the version is decided later, and in silence. */
+  /** `chain.monitor_config`, unparsed: whether it fits the version is decided later, and in silence. */
   monitorConfig: unknown;
 }>;
 

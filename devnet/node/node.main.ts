@@ -14,7 +14,7 @@ import { isRunning, type ProcessIdentity } from "./running-node.ts";
 const stopDeadlineMs = 25_000;
 
 /**
- * The node's own process, as `ops start` starts it: arguments are the workspace, the configuration file and the file
+ * Runs the node in the process that `ops start` starts: arguments are the workspace, the configuration file and the file
  * descriptor on which one JSON line says that the node answers.
  */
 async function main([workspace = "", configPath = "", readyDescriptor = ""]: readonly string[]): Promise<void> {
@@ -66,12 +66,12 @@ function openNodeLog(runDirectory: string): FileLog {
   };
 }
 
-/** Whether the process that a node belongs to is still there. */
+/** Watch over the process that a node belongs to; `gone` aborts once that has ended. */
 export type OwnerWatch = Disposable & Readonly<{ gone: AbortSignal }>;
 
 /**
- * Watches the process that a node was prepared for. `ops` starts nodes that outlive it, so that nothing else shows a node that the stack it
- * belongs to was killed with -9. One that has ended before the node began is nobody's owner: a person started this node by hand.
+ * Watches the process that a node was prepared for. `ops` starts nodes that outlive it, so that nothing else shows a node that its stack
+ * was killed with -9. A process that ended before the node began is no owner: a person started this node by hand.
  */
 async function watchOwner(owner: ProcessIdentity | undefined): Promise<OwnerWatch> {
   const gone = new AbortController();

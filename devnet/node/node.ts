@@ -13,7 +13,6 @@ import { readNodeConf } from "./node-conf.ts";
 import { openPruning, type Pruning } from "../pruning.ts";
 import { claimWorkspace } from "./running-node.ts";
 
-/** Which node is started. */
 export type NodeOptions = Readonly<{
   /** Read once, now. */
   configPath: string;
@@ -21,15 +20,14 @@ export type NodeOptions = Readonly<{
   parameters: NodeParameters;
 }>;
 
-/** Dependencies of the node. */
 export type NodeDependencies = Readonly<{ log: Logger; signal: AbortSignal }>;
 
-/** A node that answers. Disposing of it saves the chain and gives the workspace free. */
+/** A node that answers. Disposing of it saves the chain and frees the workspace. */
 export type Node = Readonly<{
   httpUrl: string;
   webSocketUrl: string;
   height: () => number;
-  /** Resolves with what happened when the chain is lost; the node is of no use then and has to end. */
+  /** Resolves with the cause if the chain is lost; the node has to end then. */
   ended: Promise<Error>;
   [Symbol.asyncDispose]: () => Promise<void>;
 }>;
@@ -116,7 +114,7 @@ type Monitored = Readonly<{
   log: Logger;
 }>;
 
-/** Starts pushing metrics when `monitor_config` fits this version and says so; otherwise nothing happens, without a word. */
+/** Starts pushing metrics if `monitor_config` enables it and fits this version; otherwise does nothing, in silence. */
 async function startMonitor(
   { config, version, profile }: Readonly<{ config: unknown }> & Pick<NodeParameters, "version" | "profile">,
   { anvil, pruning, height, resources, log }: Monitored,

@@ -8,7 +8,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 
 const schema = z.object({ pid: z.int().min(1), startTicks: z.int().min(0) });
 
-/** The node process that runs in a workspace now, or nothing: what a killed one left behind does not count. */
+/** Finds the node process that runs in a workspace; the files of a killed one don't count. */
 export async function findRunningNode(runDirectory: string): Promise<ProcessIdentity | undefined> {
   let text: string;
   try {
@@ -60,11 +60,11 @@ function pidFile(runDirectory: string): string {
 /** Distinguishes one process from every other, also from a later one that was given the same number. */
 export type ProcessIdentity = Readonly<{
   pid: number;
-  /** When the kernel started it, in clock ticks since boot (proc(5), `/proc/<pid>/stat`); 0 where there is no `/proc`. */
+  /** Start time, in clock ticks since boot (proc(5), `/proc/<pid>/stat`); 0 without `/proc`. */
   startTicks: number;
 }>;
 
-/** The identity of a process that runs now, or nothing when there is none or only its remains (a zombie). */
+/** Reads a running process's identity; undefined if there is none, or only a zombie. */
 export async function readProcessIdentity(pid: number): Promise<ProcessIdentity | undefined> {
   let stat: string;
   try {

@@ -9,7 +9,6 @@ import { formatAuthority } from "#daemon/http/address.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 import { guardByParent } from "../parent-guard.ts";
 
-/** How the real Pushgateway is run. */
 export type RealPushgatewayOptions = Readonly<{
   /** Name of the program on PATH. */
   program: string;
@@ -23,7 +22,7 @@ export type RealPushgatewayOptions = Readonly<{
 export type RealPushgateway = AsyncDisposable &
   Readonly<{
     url: string;
-    /** Resolves with how the program ended by itself. */
+    /** Resolves with the signal or the status if the program ends by itself. */
     ended: Promise<string>;
   }>;
 

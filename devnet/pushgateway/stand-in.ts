@@ -8,7 +8,6 @@ import { createPushStore, PushError, type Push, type PushStore } from "./push-st
 import { parseMetricsText, formatText, TextFormatError } from "./text-format.ts";
 import { GroupingKeyError, parseGroupingKey } from "./grouping-key.ts";
 
-/** Where the stand-in listens and what it keeps at most. */
 export type StandInOptions = Readonly<{
   listen: Readonly<{ host: string; port: number; requestTimeoutMs: number; bodyLimitBytes: number }>;
   limits: Readonly<{ groups: number; samples: number }>;

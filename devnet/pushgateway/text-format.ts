@@ -67,7 +67,7 @@ function readComment(line: string, families: Map<string, FamilyDraft>): void {
   family.type = type;
 }
 
-/** A sample belongs to the family of its name, or to the histogram or summary whose part it is. */
+/** Finds or adds the family of a sample's name, or the histogram or summary that the sample is part of. */
 function familyOf(sampleName: string, families: Map<string, FamilyDraft>): FamilyDraft {
   const [, base = "", part] = /^(.+)_(bucket|sum|count)$/.exec(sampleName) ?? [];
   const whole = families.get(base);
@@ -110,7 +110,7 @@ function formatValue(value: number): string {
   return String(value);
 }
 
-/** Why a line is no sample. */
+/** A line that is no sample; the message says why. */
 class SampleError extends Error {
   override readonly name = "SampleError";
   readonly code = "sample_invalid";
@@ -145,7 +145,7 @@ function parseSample(line: string): Sample {
   return { name, labels, value, hasTimestamp: timestamp !== undefined };
 }
 
-/** Fills `labels` from what stands between the braces, and returns where the line goes on after them. */
+/** Fills `labels` from the text between the braces; returns the position after them. */
 function readLabels(line: string, start: number, metric: string, labels: Map<string, string>): number {
   let position = start;
   for (;;) {

@@ -17,11 +17,11 @@ const what = {
   topics: z.array(topic).max(topicsMax, "exceed max topics").nullish(),
 };
 
-/** Which logs a subscription is about; blocks make no sense there and are ignored, as geth does. */
+/** Filter of a subscription to logs; block ranges make no sense there and are ignored, as in geth. */
 export const logFilter = z.object(what);
 export type LogFilter = z.output<typeof logFilter>;
 
-/** Which logs `eth_getLogs` requests. */
+/** Filter of `eth_getLogs`. */
 export const rangedLogFilter = z.looseObject({
   ...what,
   fromBlock: blockNumberOrTag.nullish(),
@@ -31,7 +31,7 @@ export const rangedLogFilter = z.looseObject({
 export type RangedLogFilter = z.output<typeof rangedLogFilter>;
 
 /**
- * Refuses ranges that have no meaning, with geth's texts. How many blocks a range may have is the gateway's to judge.
+ * Refuses ranges that have no meaning, with geth's texts. The gateway limits the length of a range.
  *
  * @throws {RpcError} -32602 or, for `pending`, -32000.
  */

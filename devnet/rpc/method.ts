@@ -6,9 +6,9 @@ export type Node = Readonly<{
   anvil: Pick<Anvil, "request">;
   /** The node's version, e.g. `0.16.2`. */
   version: string;
-  /** What `web3_clientVersion` answers; a devnet's own where it is not given. */
+  /** Answer of `web3_clientVersion`; the devnet's own by default. */
   clientVersion?: string | undefined;
-  /** The form of numbers for which the specification shows none; hexadecimal where it is not given. */
+  /** Form of numbers for which the specification shows none; hexadecimal by default. */
   numbers?: "hexadecimal" | "decimal" | undefined;
 }>;
 

@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import { z } from "zod";
 import { errorCode, RpcError } from "./rpc-error.ts";
 
-/** A text that is hexadecimal with `0x` before it and has a form. */
+/** Schema of a hexadecimal text that begins with `0x` and matches a pattern. */
 function hex(pattern: RegExp, expected: string) {
   return z.custom<Hex>((value) => typeof value === "string" && pattern.test(value), `expected ${expected}`);
 }
@@ -42,13 +42,13 @@ const blockObjects = [
 export const stateBlock = z.union([hash, quantity64, tag, ...blockObjects], {
   error: `expected a block hash, ${blockExpected}, or an object with blockNumber or blockHash`,
 });
-/** The same, read to a text. */
+/** The same, parsed to a text. */
 export const blockIdOrObject = stateBlock.transform((block): string => {
   if (typeof block === "string") return block;
   return "blockHash" in block ? block.blockHash : block.blockNumber;
 });
 
-/** Fields of a call; what else stands there is the chain's to judge. */
+/** Fields of a call; the chain judges any other. */
 export const callObject = z.looseObject({
   from: address.nullish(),
   to: address.nullish(),

@@ -52,7 +52,7 @@ function headerFields(block: Block): Hex.Hex[] {
   ].flat();
 }
 
-/** A quantity as RLP has it: big endian without leading zeros, nothing for zero. */
+/** Encodes a quantity for RLP: big endian without leading zeros, nothing for zero. */
 function number(quantity: Hex.Hex): Hex.Hex {
   const value = BigInt(quantity);
   if (value === 0n) return "0x";

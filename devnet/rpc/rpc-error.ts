@@ -12,7 +12,7 @@ export const errorCode = {
   reverted: 3,
 } as const;
 
-/** What a caller did wrong or can't have, as it goes over the wire. */
+/** An error that the caller sees as it is, with its JSON-RPC code. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
@@ -28,7 +28,7 @@ export class RpcError extends Error {
 /** The error object of a response. */
 export type WireError = Readonly<{ code: number; message: string; data?: unknown }>;
 
-/** The texts by which clients know why a transaction was refused: geth's, where anvil has others. */
+/** Geth's texts for refused transactions, by anvil's: clients recognise geth's. */
 const gethTexts: Readonly<Record<string, string>> = {
   "transaction already imported": "already known",
   "Insufficient funds for gas * price + value": "insufficient funds for gas * price + value",
@@ -40,7 +40,7 @@ const gethTexts: Readonly<Record<string, string>> = {
 const transactionRejected = -32003;
 const notFound = -32001;
 
-/** Maps whatever a method threw to what the caller sees; undefined for an error that is this program's own fault. */
+/** Converts an error of a method to the one that the caller sees; undefined for a fault of this program. */
 export function toWireError(error: unknown): WireError | undefined {
   if (error instanceof RpcError) return withData(error.code, error.message, error.data);
   if (error instanceof AnvilRequestError) return chainError(error);
@@ -57,13 +57,13 @@ function chainError({ code, message, data }: AnvilRequestError): WireError {
   return withData(code, message, data);
 }
 
-/** `eth_estimateGas` ran out of the gas that the caller allowed. */
+/** Converts anvil's text for an `eth_estimateGas` that ran out of the gas that the caller allowed; undefined for any other. */
 function gethAllowance(message: string): string | undefined {
   const allowed = /^Out of gas: gas required exceeds allowance: (\d+)$/.exec(message)?.[1];
   return allowed === undefined ? undefined : `gas required exceeds allowance (${allowed})`;
 }
 
-/** The block whose state anvil does not have, because it is pruned or not made yet; undefined for any other error. */
+/** Finds the block whose state anvil lacks, because it is pruned or not made yet; undefined for any other error. */
 export function findRequestedBlock(message: string): Readonly<{ head: number; requested: number }> | undefined {
   const found = /^BlockOutOfRangeError: block height is (\d+) but requested was (\d+)/.exec(message);
   return found === null ? undefined : { head: Number(found[1]), requested: Number(found[2]) };

@@ -46,7 +46,7 @@ async function handleMessage(text: string, context: CallContext, parts: MessageH
 
 type Message = Readonly<{ requests: readonly unknown[]; ids: readonly (RequestId | undefined)[]; batch: boolean }>;
 
-/** Undefined for what is no JSON, or is nested deeper than can be read. */
+/** Parses a message; undefined if it is no JSON, or is nested too deep to be read. */
 function parseMessage(text: string): Message | undefined {
   try {
     const message: unknown = JSON.parse(text);
@@ -117,7 +117,7 @@ function errorText(id: RequestId, error: WireError): string {
 /** A request's id as JSON text, which goes into the response as it came. */
 type RequestId = string;
 
-/** The id of an answer to something whose id can't be determined (JSON-RPC 2.0, section 5). */
+/** The id of an answer to a request whose id can't be determined (JSON-RPC 2.0, section 5). */
 const noId: RequestId = "null";
 
 /**

@@ -9,14 +9,13 @@ import { createMessageHandler, type CallObserver } from "./rpc-message.ts";
 import { createWebSocketEndpoint } from "./websocket-endpoint.ts";
 import { errorCode } from "./rpc-error.ts";
 
-/** Where the node's JSON-RPC is served. */
 export type RpcServerOptions = Readonly<{
   host: string;
   /** HTTP, `POST /`; 0 requests a free port. */
   httpPort: number;
   /** WebSocket; 0 requests a free port. */
   webSocketPort: number;
-  /** What names the HTTP port to a person (for the message when it is taken). */
+  /** Name of the HTTP port's setting, for the message when the port is taken. */
   httpPortSetting: string;
   webSocketPortSetting: string;
   /** The node's version, e.g. `0.16.2`: for `web3_clientVersion` and `debug_protocolVersion`. */
@@ -32,7 +31,7 @@ export type RpcServerDependencies = Readonly<{
   observeCall?: CallObserver;
 }>;
 
-/** The name and the version of another program, as a node that was made from one may answer. */
+/** Name and version of another program, as a node that was made from one may answer. */
 const strictClient = "Reth/v1.3.12-abc/x86_64-linux";
 
 /** A serving JSON-RPC endpoint. Disposing of it closes both listeners and every subscription. */
@@ -77,7 +76,7 @@ export async function startRpcServer(
   };
 }
 
-/** The HTTP status that a node which maps JSON-RPC errors to statuses gives an answer: 4xx for the caller's mistakes, else 500. */
+/** Derives an answer's HTTP status, for a node that maps JSON-RPC errors to statuses: 4xx for the caller's mistakes, else 500. */
 function statusOfAnswer(text: string): number {
   if (text === "" || text.startsWith("[")) return 200;
   const { error } = JSON.parse(text) as { error?: { code: number } };

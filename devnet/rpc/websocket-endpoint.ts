@@ -13,7 +13,7 @@ import type { LogFilter } from "./log-filter.ts";
 const connectionsMax = 10_000;
 /** Messages of one connection that wait for their turn. */
 const waitingMessagesMax = 1_000;
-/** What may wait to be sent to one client before it is dropped as too slow. */
+/** Bytes that may wait to be sent to one client before it is dropped as too slow. */
 const sendBufferBytesMax = 16 * 1024 * 1024;
 const pingIntervalMs = 30_000;
 /** Time for a client to answer a close. */
@@ -41,7 +41,7 @@ export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocke
     response.end("this port speaks WebSocket; send an upgrade request\n");
   });
   const sockets = new WebSocketServer({ server, maxPayload: bodyBytesMax, perMessageDeflate: false });
-  // It passes on the errors of the HTTP server, which are seen to where that listens.
+  // It passes on the errors of the HTTP server, which its listener handles.
   sockets.on("error", (error) => parts.log.debug({ err: error }, "the WebSocket listener could not take a connection"));
   const clients = new Map<WebSocket, Client>();
   sockets.on("connection", (socket) => {
@@ -139,7 +139,7 @@ function textOf(data: RawData): string {
   return Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(data as Buffer).toString("utf8");
 }
 
-/** Finds what one block has for a topic, as JSON texts; each block's answers are computed once for all subscribers. */
+/** Finds one block's notifications for a topic, as JSON texts, computed once for all subscribers. */
 type BlockNotifications = (topic: Topic) => Promise<readonly string[]>;
 
 /** Prepares the notifications of a block. */
@@ -155,12 +155,12 @@ function prepareNotifications(block: ChainBlock, node: Node): BlockNotifications
   };
 }
 
-/** The message that carries one notification (geth's `eth_subscription`). */
+/** Formats the message that carries one notification (geth's `eth_subscription`). */
 function notification(id: Hex, result: string): string {
   return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${result}}}`;
 }
 
-/** A header has neither the block's content nor what is computed from it. */
+/** Builds a block's header: the block without its content and what is computed from that. */
 function headerOf(block: ChainBlock): object {
   const { transactions: _, uncles: __, withdrawals: ___, size: ____, totalDifficulty: _____, ...header } = block;
   return header;

@@ -1,6 +1,6 @@
 import { Ajv, type ValidateFunction } from "ajv";
 
-/** JSON Schemas of what Ethereum's execution API says of its results, strict: a field that it does not name is an error. */
+/** JSON Schemas of the results in Ethereum's execution API, strict: a field that it does not name is an error. */
 const text = (pattern: string) => ({ type: "string", pattern }) as const;
 const bytesOf = (count: number) => text(`^0x[0-9a-f]{${count * 2}}$`);
 const quantity = text("^0x(0|[1-9a-f][0-9a-f]*)$");
@@ -56,7 +56,7 @@ const receipt = object({
   status: { enum: ["0x0", "0x1"] },
 });
 
-/** The fields of every transaction; `placed` is the schema of what only one in a block knows. */
+/** Builds the schema of a transaction; `placed` wraps the schemas of the fields that only one in a block has. */
 function transaction(placed: (schema: object) => object) {
   const common = {
     blockHash: placed(word),
@@ -143,7 +143,7 @@ const schemas = {
   },
 } as const;
 
-/** What a result can be. */
+/** Name of a result's schema. */
 export type ExecutionObject = keyof typeof schemas;
 
 const ajv = new Ajv({ allErrors: true, strict: true, strictRequired: false });
@@ -151,7 +151,7 @@ const validators = new Map<ExecutionObject, ValidateFunction>(
   (Object.keys(schemas) as ExecutionObject[]).map((name) => [name, ajv.compile(schemas[name])]),
 );
 
-/** What is wrong with a result, with the place of each mistake; nothing when it is right. */
+/** Finds what is wrong with a result, each mistake with its place; empty if nothing is. */
 export function findMistakes(name: ExecutionObject, value: unknown): readonly string[] {
   const validate = validators.get(name);
   if (validate === undefined) throw new RangeError(`no schema ${name}`);

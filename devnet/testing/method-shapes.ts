@@ -46,7 +46,7 @@ const proof = z.looseObject({
   storageProof: z.array(z.strictObject({ key: hex, value: quantity, proof: z.array(hex).min(1) })).length(1),
 });
 
-/** What the walk over the methods is about: a block that holds `transaction`, which wrote to `contract` and logged. */
+/** Subject of the walk over the methods: a block that holds `transaction`, which wrote to `contract` and logged. */
 export type Subject = Readonly<{
   account: string;
   contract: string;
@@ -59,7 +59,7 @@ export type Subject = Readonly<{
 /** A method, parameters to call it with, and the shape of its result. */
 export type MethodShape = readonly [string, readonly unknown[], z.ZodType];
 
-/** Every method of the specification's tables, in their order. */
+/** Lists every method of the specification's tables, in their order. */
 export function listMethodShapes(subject: Subject): readonly MethodShape[] {
   return [standard, network, traces, extensions, placeholders].flatMap((table) => table(subject));
 }

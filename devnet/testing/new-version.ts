@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { formatLauncher, type LauncherName } from "../workspace/launcher.ts";
 import { releaseFile, type DevnetRelease } from "../workspace/node-parameters.ts";
 
-/** How a new version turns out. */
+/** Behaviour of a new version. */
 export type NewVersion =
   /** It runs. */
   | "good"
@@ -14,7 +14,7 @@ export type NewVersion =
   /** It starts, ruins the chain's data, and ends. */
   | "corrupting";
 
-/** Shell lines that its `ops start` begins with; it stands in the bin directory of its workspace then. */
+/** Shell lines at the beginning of its `ops start`, which runs in the bin directory of the workspace. */
 const beforeStart: Partial<Readonly<Record<NewVersion, readonly string[]>>> = {
   broken: ['echo "ops: libcetina.so.3: cannot open shared object file" >&2', "exit 127"],
   "broken-where-marked": [
@@ -42,7 +42,7 @@ export async function makeRelease(directory: string, version: string, kind: NewV
   return directory;
 }
 
-/** A program that does something before it does what a node's does. */
+/** Writes a program that runs `first` before it does what a node's does. */
 async function writeProgram(
   directory: string,
   name: LauncherName,

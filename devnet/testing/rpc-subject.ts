@@ -12,7 +12,7 @@ import {
   type Wallet,
 } from "./rpc-fixture.ts";
 
-/** What the tests of the methods look at, and who made it. */
+/** Subject of the methods' tests, and the wallet that made it. */
 export type TestSubject = Subject & Readonly<{ wallet: Wallet; caller: Hex; written: Hex }>;
 
 /** Creates two contracts in block 2 and, in block 3, a transaction that writes to the first of them. */

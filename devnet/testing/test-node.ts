@@ -11,7 +11,6 @@ import { prepareWorkspace } from "../workspace/prepare-workspace.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
-/** What a command said when it ended. */
 type CommandResult = Readonly<{ status: number | null; output: string; errors: string }>;
 
 /** A node in its own folder, run through its own `ops`. Disposing of it stops the node and removes the folder. */
@@ -27,7 +26,6 @@ export type TestNode = AsyncDisposable &
     blocks(count: bigint): Promise<void>;
   }>;
 
-/** What a test may choose. */
 export type TestNodeOptions = Readonly<{
   version: string;
   profile?: NodeProfile;

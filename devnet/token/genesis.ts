@@ -3,7 +3,7 @@ import type { Anvil } from "../anvil/anvil.ts";
 import { tokenAddress } from "./address.ts";
 import type { TokenGenesis } from "./deployment.ts";
 
-/** What the chain has to be able to do for the token to be deployed. */
+/** Methods of the chain that the token's deployment needs. */
 export type TokenChain = Pick<Anvil, "request" | "checkpoint"> & Readonly<{ mine(): Promise<unknown> }>;
 
 /**

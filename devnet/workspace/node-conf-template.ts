@@ -5,7 +5,7 @@ import type { Workspace } from "./workspace.ts";
 /** Ports of a node, as `chain.startup_config.init_config` names them. */
 export type NodePorts = Readonly<{ http: number; webSocket: number; rpc: number; tcp: number }>;
 
-/** Where and how a node pushes its metrics. */
+/** Target and interval of a node's metric pushes. */
 export type MonitorTarget = Readonly<{
   jobName: string;
   pushAddress: string;
@@ -13,7 +13,7 @@ export type MonitorTarget = Readonly<{
   pushIntervalSeconds: number;
 }>;
 
-/** What a new `node.conf` says. */
+/** Content of a new `node.conf`. */
 export type NodeConfOptions = Readonly<{
   version: string;
   workspace: Workspace;

@@ -25,8 +25,8 @@ const schema = z.strictObject({
 });
 
 /**
- * What a real node has compiled in or knows from its network, and a devnet node therefore can't find in `node.conf`. Kept in
- * the workspace's `devnet.json`, which the owner alone may read, because of the mnemonic.
+ * Parameters that a real node has compiled in or knows from its network, so that `node.conf` lacks them. Kept in the workspace's
+ * `devnet.json`, which only the owner may read, because of the mnemonic.
  */
 export type NodeParameters = Readonly<z.output<typeof schema>>;
 
@@ -50,17 +50,17 @@ export function readParameters(path: string): NodeParameters {
   }
 }
 
-/** What a release that was put into the bin directory has compiled in; it wins over the workspace's parameters. */
+/** Parameters of a release in the bin directory; they win over the workspace's. */
 const release = z.strictObject({
   version: nodeVersion,
   opensAfterSeconds: z.exactOptional(z.number().min(0)),
   blockTimeSeconds: z.exactOptional(z.number().positive()),
 });
 
-/** What a release says of itself; what it leaves out is the workspace's. */
+/** Parameters of a release; the workspace's apply to those that it leaves out. */
 export type DevnetRelease = Readonly<z.input<typeof release>>;
 
-/** The file next to a release's programs that holds it. */
+/** Name of the file that holds them, next to the release's programs. */
 export const releaseFile = "release.json";
 
 function readRelease(path: string): Readonly<Partial<z.output<typeof release>>> {

@@ -10,7 +10,7 @@ export type WorkspacePlace = Readonly<{
   nodeDirectory: string;
 }>;
 
-/** Where a node's files are. All paths are absolute when `directory` is. */
+/** Paths of a node's files; absolute if `directory` is. */
 export type Workspace = Readonly<{
   directory: string;
   /** Holds `node_cli`, `ops` and `node.conf`. */
@@ -18,12 +18,12 @@ export type Workspace = Readonly<{
   configPath: string;
   dataDirectory: string;
   keyDirectory: string;
-  /** Holds what belongs to the running process: its id, its lock, its control socket, its log. */
+  /** Holds the running process's id, lock, control socket and log. */
   runDirectory: string;
   parametersPath: string;
 }>;
 
-/** The files of a workspace, by the layout of its node's version (specification, "Node command line"). */
+/** Locates the files of a workspace by the layout of its node's version (specification, "Node command line"). */
 export function locateWorkspace(
   { directory, version, nodeDirectory }: WorkspacePlace,
   releases: NodeReleases = nodeReleases,

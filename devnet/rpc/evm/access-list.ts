@@ -6,10 +6,10 @@ import { runCall, type ChainCall } from "./chain-call.ts";
 import { withGethHalts } from "./halt-tracer.ts";
 import type { Node } from "../method.ts";
 
-/** What a call touches besides itself (EIP-2930), and what it costs. */
+/** Accounts and slots that a call touches (EIP-2930), and its gas. */
 type AccessList = Readonly<{
   accessList: readonly Readonly<{ address: Hex; storageKeys: readonly Hex[] }>[];
-  /** Why the call fails; absent when it does not. */
+  /** Error of a call that fails. */
   error?: string;
   gasUsed: Hex;
 }>;
@@ -17,7 +17,7 @@ type AccessList = Readonly<{
 /** Precompiled contracts up to Cancun have the addresses 1 to 10. */
 const precompiledLast = 10n;
 
-/** Anvil has no list for a call that fails; geth answers it with the reason. */
+/** Creates a call's access list. A call that fails, for which anvil has none, gets one with the error, as in geth. */
 export async function createAccessList(node: Node, chainCall: ChainCall): Promise<AccessList> {
   const frame = await traceCall<CallFrame>(node, chainCall, "callTracer");
   if (frame.error === undefined) return runCall<AccessList>(node, "eth_createAccessList", chainCall);
@@ -31,7 +31,7 @@ async function traceCall<T>(node: Node, { call, block, ...overrides }: ChainCall
   return node.anvil.request<T>("debug_traceCall", [call, block, { tracer, ...overrides }]);
 }
 
-/** Sender, receiver, proposer and precompiled contracts are known to every call: they are listed for their storage only. */
+/** Lists the touched accounts. Every call knows sender, receiver, proposer and precompiled contracts: they are listed for their storage only. */
 function listOf(touched: BlockState, { from, to }: CallFrame): AccessList["accessList"] {
   const known = new Set([from, to, ...validatorAddresses]);
   return Object.entries(touched)

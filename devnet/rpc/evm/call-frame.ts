@@ -37,7 +37,7 @@ export type ParityTrace = Readonly<{
   traceAddress: readonly number[];
 }>;
 
-/** What the outermost frame shows of the transaction as a whole. */
+/** Gas of the whole transaction, which its outermost frame shows. */
 export type TransactionGas = Readonly<{ gas: Hex; gasUsed: Hex }>;
 
 /**

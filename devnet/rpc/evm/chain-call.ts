@@ -35,13 +35,13 @@ export async function runCall<T>(
   }
 }
 
-/** The error that geth answers for a revert; undefined for another error. Anvil returns errors that it can't know as text. */
+/** Converts a revert to geth's error; undefined for any other error. Anvil returns errors that it can't know as text. */
 async function revertError(error: unknown): Promise<RpcError | undefined> {
   if (!(error instanceof AnvilRequestError) || error.code !== errorCode.reverted) return undefined;
   return new RpcError(error.code, await revertMessage(error.data as Hex), error.data);
 }
 
-/** The error that geth answers when the EVM halts; undefined for another error. */
+/** Converts a halt of the EVM to geth's error; undefined for any other error. */
 async function haltError(node: Node, error: unknown, chainCall: ChainCall): Promise<RpcError | undefined> {
   const halt = readHalt(error);
   if (halt === undefined) return undefined;
@@ -95,7 +95,7 @@ const panics: Readonly<Record<string, string>> = {
   "0x51": "uninitialized function",
 };
 
-/** Geth's message for a revert: with the reason where it is Solidity's own, without for a contract's own errors. */
+/** Formats geth's message for a revert: with the reason if the error is Solidity's, without it for a contract's own errors. */
 export async function revertMessage(data: Hex): Promise<string> {
   const reason = await reasonOf(data);
   return reason === undefined ? "execution reverted" : `execution reverted: ${reason}`;

@@ -6,7 +6,7 @@ export type HaltPlace = Readonly<{ opcode: number; stackItems: number }>;
 /** Items that the stack may hold before one more is pushed. */
 const stackLimit = 1_024;
 
-/** A halt by a text that does not report the instruction. */
+/** Text of a halt, or a function that adds the instruction to it. */
 type Halt = string | ((place: HaltPlace | undefined) => string);
 
 const outOfGas = "out of gas";
@@ -76,8 +76,8 @@ const runs: readonly (readonly [first: number, last: number, items: number])[] =
 const countedFrom = { dup: 0x80, swap: 0x90, log: 0xa0, afterLog: 0xa5 } as const;
 
 /**
- * Why the EVM stops: revm's names, as anvil gives them for a call and its `callTracer` gives some of them for a frame, and what
- * geth says (`core/vm/errors.go`).
+ * Geth's texts for halts of the EVM (`core/vm/errors.go`), by revm's names: anvil gives these for a call, and its `callTracer`
+ * gives some of them for a frame.
  */
 const halts: Readonly<Record<string, Halt>> = {
   OutOfGas: outOfGas,
@@ -105,7 +105,7 @@ const halts: Readonly<Record<string, Halt>> = {
   PrecompileError: "precompile failed",
 };
 
-/** Further texts of anvil's tracers, of geth's style and of OpenEthereum's, in small letters. */
+/** Further texts of anvil's tracers, in geth's style and in OpenEthereum's, in lower case. */
 const tracerTexts: Readonly<Record<string, Halt>> = {
   "invalid opcode": invalidOpcode,
   "bad instruction": invalidOpcode,
@@ -121,7 +121,7 @@ const byText = new Map(
   [...Object.entries(halts), ...Object.entries(tracerTexts)].map(([name, halt]) => [name.toLowerCase(), halt]),
 );
 
-/** The halt that a call of the chain failed with, by revm's name; undefined for any other error. */
+/** Reads the halt that a call failed with, by revm's name; undefined for any other error. */
 export function readHalt(error: unknown): string | undefined {
   if (!(error instanceof AnvilRequestError)) return undefined;
   return /^EVM error (\w+)/.exec(error.message)?.[1];
@@ -132,7 +132,7 @@ export function needsPlace(halt: string): boolean {
   return typeof byText.get(halt.toLowerCase()) === "function";
 }
 
-/** What geth says of a halt: of a call, or of a frame of a trace. A text that is not known is passed on. */
+/** Converts the halt of a call, or of a frame of a trace, to geth's text. An unknown text is passed on. */
 export function toGethHalt(halt: string, place?: HaltPlace): string {
   const text = byText.get(halt.toLowerCase());
   if (text !== undefined) return typeof text === "string" ? text : text(place);
@@ -140,7 +140,7 @@ export function toGethHalt(halt: string, place?: HaltPlace): string {
 }
 
 /**
- * How many items an opcode needs on the stack (Yellow Paper, appendix H.2, and the EIPs up to Cancun).
+ * Counts the items that an opcode needs on the stack (Yellow Paper, appendix H.2, and the EIPs up to Cancun).
  *
  * @throws {RangeError} for a byte that is no opcode.
  */

@@ -7,10 +7,10 @@ import type { CallFrame } from "./call-frame.ts";
 /** Steps that are followed; a longer run keeps the text without the instruction. */
 const stepsMax = 200_000;
 
-/** What a frame failed with, and its last instruction, in the order in which the frames ended. */
+/** Error and last instruction of a failed frame. */
 type FailedFrame = readonly [error: string, last: readonly [opcode: number, stackItems: number] | null];
 
-/** Runs in anvil, in geth's interface for tracers (`step`, `enter`, `exit`, `result`). */
+/** Tracer that runs in anvil, with geth's interface (`step`, `enter`, `exit`, `result`): lists the failed frames in the order in which they ended. */
 const tracer = `{
   depth: 0, steps: 0, last: [null], failed: [],
   step: function (log) {
@@ -30,21 +30,21 @@ const tracer = `{
   }
 }`;
 
-/** What is run again: a transaction of the chain, or a call with the arguments of `debug_traceCall`. */
+/** Run to repeat: a transaction of the chain, or a call with the arguments of `debug_traceCall`. */
 type Rerun =
   | Readonly<{ transaction: string }>
   | Readonly<{ call: object; block: unknown; overrides: Readonly<Record<string, unknown>> }>;
 
 /**
- * Finds the instructions at which the frames of a run halted, those whose text needs it, in the order in which the frames
- * ended. Empty where the run is too long to be followed or its state is pruned.
+ * Finds the instructions at which the frames of a run halted, if their text names it, in the order in which the frames ended.
+ * Empty if the run is too long to be followed or its state is pruned.
  */
 async function haltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltPlace | undefined)[]> {
   const failed = await runAgain(node, rerun);
   return failed.filter(([error]) => needsPlace(haltName(error))).map(([, last]) => placeOf(last));
 }
 
-/** Where a run as a whole halted. */
+/** Finds the instruction at which a run as a whole halted. */
 export async function findHaltPlace(node: Node, rerun: Rerun): Promise<HaltPlace | undefined> {
   return (await haltPlaces(node, rerun)).at(-1);
 }
@@ -71,7 +71,7 @@ function placeOf(last: FailedFrame[1]): HaltPlace | undefined {
   return last === null ? undefined : { opcode: last[0], stackItems: last[1] };
 }
 
-/** Gives the failed frames of a trace geth's texts; the run is made again where a text names an instruction. */
+/** Gives the failed frames of a trace geth's texts; repeats the run if a text names an instruction. */
 export async function withGethHalts(node: Node, frame: CallFrame, rerun: Rerun): Promise<CallFrame> {
   const count = countUnplaced(frame);
   if (count === 0) return rewrite(frame, []);

@@ -14,9 +14,9 @@ export class PrunedStateError extends RpcError {
 type Chain = Pick<Anvil, "request">;
 
 /**
- * The chain, with its own error for the state of a block that it no longer has.
+ * Wraps the chain so that a request for the state of a pruned block fails with its own error.
  *
- * @throws {PrunedStateError} where anvil only says that the block is out of range.
+ * @throws {PrunedStateError} when anvil only says that the block is out of range.
  */
 export function withPrunedStates({ request }: Chain): Chain {
   return {

@@ -6,8 +6,8 @@ import type { MethodGroup, Node } from "../method.ts";
 import { blockNumberOrTag, hash, readParams } from "../params.ts";
 
 /**
- * What the specification adds to Ethereum's methods. It does not show the objects' fields: those here are devnet values, all
- * made from the chain's own data.
+ * Creates the methods that the specification adds to Ethereum's. It does not show the objects' fields: those here are devnet
+ * values, all made from the chain's own data.
  */
 export function createExtensionMethods(node: Node): MethodGroup {
   const read = async (params: readonly unknown[]): Promise<Block> => {
@@ -59,7 +59,7 @@ function numberForm({ numbers = "hexadecimal" }: Node): NumberForm {
   return numbers === "decimal" ? (value) => value : (value) => `0x${value.toString(16)}`;
 }
 
-/** The one proposer of a block; nobody proposed the genesis block. */
+/** Lists the one proposer of a block; nobody proposed the genesis block. */
 function proposers(block: Block): readonly Hex[] {
   return Number(block.number) === 0 ? [] : [block.miner];
 }
@@ -78,13 +78,13 @@ async function validatorInfo(height: number, answer: NumberForm) {
   };
 }
 
-/** Blocks that a validator proposed from block 1 to `height`. */
+/** Counts the blocks that a validator proposed from block 1 to `height`. */
 function proposedBlocks(height: number, index: number): number {
   const upTo = Math.floor((height - index + validatorAddresses.length) / validatorAddresses.length);
   return index === 0 ? upTo - 1 : Math.max(0, upTo);
 }
 
-/** Devnet has one specification version, which never changes; the stable block is the newest final one. */
+/** The devnet has one specification version, which never changes; the stable block is the newest final one. */
 function protocolVersion({ version }: Node, currentStableBlock: Hex | number) {
   return {
     binaryVersion: version,

@@ -17,7 +17,7 @@ const percentiles = z
   });
 const blockCount = z.union([quantity, z.int().nonnegative()], { error: "expected a number of blocks" });
 
-/** What gas costs. */
+/** Creates the methods for gas prices and fees. */
 export function createFeeMethods(node: Node): MethodGroup {
   return {
     eth_gasPrice: async (params) => {
@@ -35,7 +35,7 @@ export function createFeeMethods(node: Node): MethodGroup {
   };
 }
 
-/** Computed from the blocks, because anvil forgets the fees of earlier blocks when it is started again. */
+/** Computes the history from the blocks, because anvil forgets the fees of earlier blocks when it is started again. */
 async function feeHistory(node: Node, count: number, newest: string, rewards: readonly number[]) {
   const last = await resolveNumber(node, newest);
   const head = await resolveNumber(node, "latest");
@@ -65,7 +65,7 @@ async function blockRewards(node: Node, block: Block, rewards: readonly number[]
   return computeRewards(rewards, receipts, block);
 }
 
-/** The tip at each percentile of the block's gas, of transactions ordered by tip; zero for an empty block (as geth has it). */
+/** Computes the tip at each percentile of the block's gas, over transactions ordered by tip; zero for an empty block, as in geth. */
 export function computeRewards(
   percents: readonly number[],
   receipts: readonly Pick<Receipt, "effectiveGasPrice" | "gasUsed">[],
@@ -85,7 +85,7 @@ export function computeRewards(
   });
 }
 
-/** EIP-1559: an eighth up or down, in proportion to how far the block is from half full. */
+/** Computes the base fee after a block (EIP-1559): at most an eighth up or down, in proportion to how far the block is from half full. */
 export function computeNextBaseFee(block: Pick<Block, "baseFeePerGas" | "gasLimit" | "gasUsed"> | undefined): bigint {
   if (block === undefined) return 0n;
   const fee = BigInt(block.baseFeePerGas);

@@ -10,7 +10,7 @@ import { createTraceMethods } from "./trace-methods.ts";
 import type { MethodGroup } from "../method.ts";
 
 /**
- * Every method of the node (specification, "JSON-RPC interface"). What is not here, the four batch methods among it, is
+ * Creates the table of the node's methods (specification, "JSON-RPC interface"). Any other, the four batch methods included, is
  * METHOD_NOT_FOUND.
  */
 export function createMethodTable(node: Node): MethodTable {
@@ -28,7 +28,7 @@ export function createMethodTable(node: Node): MethodTable {
   return new Map(groups.flatMap((group) => Object.entries(group)));
 }
 
-/** What is left of proof of work: constants, whatever the parameters (specification, "Placeholder methods"). */
+/** Answers of the placeholder methods, whatever the parameters (specification, "Placeholder methods"). */
 const constants: Readonly<Record<string, unknown>> = {
   eth_coinbase: "0x0",
   eth_mining: false,
@@ -42,7 +42,6 @@ const constants: Readonly<Record<string, unknown>> = {
   eth_getUncleByBlockNumberAndIndex: null,
 };
 
-/** The ten placeholders. */
 function createPlaceholderMethods(): MethodGroup {
   return Object.fromEntries(Object.entries(constants).map(([name, value]) => [name, async () => value]));
 }

@@ -1,7 +1,7 @@
 import type { MethodGroup, Node } from "../method.ts";
 import { bytes, readParams } from "../params.ts";
 
-/** Who the node is and whom it knows. */
+/** Creates the `net` and `web3` methods. */
 export function createNetworkMethods({ anvil, version, clientVersion }: Node): MethodGroup {
   return {
     net_version: async (params) => {

@@ -3,7 +3,7 @@ import { readReceipts, requireBlock, type Block } from "../block-reader.ts";
 import type { MethodGroup, Node } from "../method.ts";
 import { blockId, hash, readParams } from "../params.ts";
 
-/** Blocks, receipts and transactions as bytes; anvil has only the last of them. */
+/** Creates the methods that return blocks, receipts and transactions as bytes; anvil has only the last of them. */
 export function createRawMethods(node: Node): MethodGroup {
   const read = async (params: readonly unknown[]): Promise<Block> => {
     const [id] = readParams([blockId], params);

@@ -12,7 +12,7 @@ const overrides = z.looseObject({});
 
 type Proof = Readonly<{ storageProof: readonly Readonly<{ key: Hex; value: Hex; proof: readonly Hex[] }>[] }>;
 
-/** Accounts, their storage, and what calls would do to them. */
+/** Creates the methods for accounts, their storage, calls and raw transactions. */
 export function createStateMethods(node: Node): MethodGroup {
   const { anvil } = node;
   const ofAccount = (method: string) => async (params: readonly unknown[]) =>

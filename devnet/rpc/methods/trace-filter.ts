@@ -24,8 +24,8 @@ const filterSchema = z.strictObject({
 const blocksPerCall = 250;
 
 /**
- * The traces of a range of blocks, those that come from one of `fromAddress` or go to one of `toAddress` (reth's and anvil's
- * reading), without the first `after`, at most `count`. A range without beginning begins at block 0, as in reth.
+ * Lists the traces of a range of blocks that come from one of `fromAddress` or go to one of `toAddress` (reth's and anvil's
+ * reading), without the first `after`, at most `count`. A range without a beginning starts at block 0, as in reth.
  */
 export async function answerTraceFilter(node: Node, params: readonly unknown[]): Promise<readonly unknown[]> {
   const [filter] = readParams([filterSchema], params);

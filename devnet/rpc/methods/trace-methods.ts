@@ -13,7 +13,7 @@ import { PrunedStateError } from "../evm/pruned-state.ts";
 import { errorCode, RpcError } from "../rpc-error.ts";
 import { answerTraceFilter } from "./trace-filter.ts";
 
-/** Traces, made by `callTracer`. */
+/** Creates the methods that trace by `callTracer`, and `trace_filter`. */
 export function createTraceMethods(node: Node): MethodGroup {
   const ofBlock = (id: z.ZodType<string>) => async (params: readonly unknown[]) => {
     const [block, given] = readParams([id, tracerOptions], params);
@@ -64,7 +64,7 @@ async function traceTransaction(node: Node, transaction: Hex, options: CallTrace
   return withTransactionGas(frame, { gas: body.gas, gasUsed: receipt.gasUsed });
 }
 
-/** Runs the transaction again where the state before it is still there; otherwise takes the traces that were kept. */
+/** Runs the transaction again if the state before it is still there; otherwise takes the kept traces. */
 async function traceAgain(node: Node, transaction: Hex, options: CallTracerOptions): Promise<CallFrame> {
   try {
     return await node.anvil.request<CallFrame>("debug_traceTransaction", [transaction, options]);
@@ -98,7 +98,7 @@ const tracerConfig = z.strictObject({
   withLog: z.boolean().optional(),
 });
 
-/** Geth's trace options; those of the struct logger and of the tracer's running are taken and mean nothing to `callTracer`. */
+/** Geth's trace options; those of the struct logger and of the tracer's run are accepted and mean nothing to `callTracer`. */
 const options = z.strictObject({
   tracer: z.string().optional(),
   tracerConfig: tracerConfig.optional(),
