@@ -23,7 +23,7 @@ export async function prepareNode(
   const { node, monitor } = settings;
   const { jobName } = monitor;
   const owner = ownerPid === undefined ? undefined : await readProcessIdentity(ownerPid);
-  const parameters = { ...nodeParameters(settings), ...(owner === undefined ? {} : { owner }) };
+  const parameters = { ...buildParameters(settings), ...(owner === undefined ? {} : { owner }) };
   const workspace = await prepareWorkspace({
     directory: settings.workspace.directory,
     parameters,
@@ -36,7 +36,7 @@ export async function prepareNode(
   return { workspace, parameters };
 }
 
-function nodeParameters({ profile, node, chain, workspace }: DevnetSettings): NodeParameters {
+function buildParameters({ profile, node, chain, workspace }: DevnetSettings): NodeParameters {
   const mnemonic = chain.mnemonic?.reveal();
   return {
     version: node.version,

@@ -42,7 +42,7 @@ export async function startAnvilProcess(
   { log }: Readonly<{ log: Logger }>,
 ): Promise<AnvilProcess> {
   endOrphan(options.directory, log);
-  const [program, ...args] = guardByParent([findAnvil(), ...anvilArguments(options)]);
+  const [program, ...args] = guardByParent([findAnvil(), ...buildArguments(options)]);
   const child = await startProcess(() => spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] })).catch(
     (cause: unknown) => {
       throw new StartupError(`anvil can't be run: ${String(cause)}`, { cause });
@@ -60,7 +60,7 @@ export async function startAnvilProcess(
     throw new StartupError(`anvil did not start: ${(cause as Error).message}; it printed: ${errors.text()}`, { cause });
   });
   const pid = child.pid ?? 0;
-  writeFileSync(pidPath(options.directory), String(pid), { mode: 0o600 });
+  writeFileSync(locatePidFile(options.directory), String(pid), { mode: 0o600 });
   return superviseProcess(child, { url, pid, directory: options.directory, exited, errors });
 }
 
@@ -70,12 +70,12 @@ export async function startAnvilProcess(
  */
 const genesisTimestampSeconds = 1_672_531_200;
 
-function anvilArguments(options: AnvilProcessOptions): readonly string[] {
+function buildArguments(options: AnvilProcessOptions): readonly string[] {
   return [
     ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(options.chainId)],
     ["--hardfork", "cancun", "--no-mining", "--accounts", "0", "--slots-in-an-epoch", "1"],
     ["--prune-history", String(keptStates), "--no-request-size-limit", "--no-cors"],
-    ["--cache-path", cachePath(options.directory)],
+    ["--cache-path", locateCache(options.directory)],
     ["--timestamp", String(genesisTimestampSeconds)],
   ].flat();
 }
@@ -119,7 +119,7 @@ function superviseProcess(child: Child, { url, pid, directory, exited, errors }:
   const end = async () => {
     child.kill("SIGKILL");
     await exited;
-    rmSync(pidPath(directory), { force: true });
+    rmSync(locatePidFile(directory), { force: true });
   };
   return { url, pid, ended, [Symbol.asyncDispose]: end };
 }
@@ -127,7 +127,7 @@ function superviseProcess(child: Child, { url, pid, directory, exited, errors }:
 /** Ends the anvil that an earlier node on this folder left behind, if the process with the noted id really is it. */
 function endOrphan(directory: string, log: Logger): void {
   const pid = readPid(directory);
-  if (pid === undefined || !commandLine(pid).includes(cachePath(directory))) return;
+  if (pid === undefined || !readCommandLine(pid).includes(locateCache(directory))) return;
   log.warn({ event: "anvil-left-behind", pid }, "ending the anvil that an earlier run left behind");
   try {
     process.kill(pid, "SIGKILL");
@@ -138,7 +138,7 @@ function endOrphan(directory: string, log: Logger): void {
 
 function readPid(directory: string): number | undefined {
   try {
-    const pid = Number(readFileSync(pidPath(directory), "utf8"));
+    const pid = Number(readFileSync(locatePidFile(directory), "utf8"));
     return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
@@ -147,7 +147,7 @@ function readPid(directory: string): number | undefined {
 }
 
 /** Reads a process's arguments from proc(5); empty without such a process or without /proc. */
-function commandLine(pid: number): readonly string[] {
+function readCommandLine(pid: number): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
   } catch {
@@ -155,11 +155,11 @@ function commandLine(pid: number): readonly string[] {
   }
 }
 
-function pidPath(directory: string): string {
+function locatePidFile(directory: string): string {
   return join(directory, "anvil.pid");
 }
 
-function cachePath(directory: string): string {
+function locateCache(directory: string): string {
   return join(directory, "anvil-cache");
 }
 

@@ -140,7 +140,7 @@ export type BlockProductionParts = Readonly<{
  */
 export function startBlockProduction(options: BlockProductionOptions, parts: BlockProductionParts): AsyncDisposable {
   const stop = new AbortController();
-  const running = produceBlocks(options, parts, stop.signal);
+  const running = makeBlocks(options, parts, stop.signal);
   return {
     [Symbol.asyncDispose]: async () => {
       stop.abort();
@@ -149,7 +149,7 @@ export function startBlockProduction(options: BlockProductionOptions, parts: Blo
   };
 }
 
-async function produceBlocks(
+async function makeBlocks(
   { blockTimeMs }: BlockProductionOptions,
   { produce, now, log }: BlockProductionParts,
   signal: AbortSignal,

@@ -38,7 +38,7 @@ export async function loadSnapshot(client: AnvilClient, snapshot: Uint8Array): P
   const byHash = new Map(states);
   if (byHash.size === 0) return;
   const kept: (readonly [Hex, State])[] = [];
-  for (const hash of await lastHashes(client)) {
+  for (const hash of await listKeptHashes(client)) {
     const state = byHash.get(hash);
     if (state !== undefined) kept.push([hash, withReachableHashes(state)]);
   }
@@ -59,7 +59,7 @@ function split(snapshot: Buffer): Readonly<{ chain: Buffer; states: States }> {
 }
 
 /** Lists the hashes of the blocks before the newest whose states are kept, the oldest first. */
-async function lastHashes(client: AnvilClient): Promise<readonly Hex[]> {
+async function listKeptHashes(client: AnvilClient): Promise<readonly Hex[]> {
   const head = Number(await client.request<Hex>("eth_blockNumber"));
   const oldest = Math.max(0, head - keptStates);
   const numbers = Array.from({ length: head - oldest }, (_, index): Hex => `0x${(oldest + index).toString(16)}`);

@@ -53,7 +53,7 @@ export async function openChain(parts: ChainParts): Promise<Chain> {
   } else {
     await loadSnapshot(client, snapshot);
   }
-  const replayedBlocks = await replay(store?.journal() ?? [], client, log);
+  const replayedBlocks = await applyJournal(store?.journal() ?? [], client, log);
   return createChain(parts, replayedBlocks);
 }
 
@@ -108,19 +108,19 @@ async function mineBlock(client: AnvilClient, number: number, timestampSeconds: 
 async function save({ client, store }: ChainParts, withStates: boolean): Promise<void> {
   if (store === undefined) return;
   const snapshot = await dumpSnapshot(client, withStates);
-  store.saveSnapshot(snapshot, await waitingTransactions(client));
+  store.saveSnapshot(snapshot, await listWaitingTransactions(client));
 }
 
 type Pool = Readonly<Record<"pending" | "queued", Record<string, Record<string, { hash: Hex }>>>>;
 
-async function waitingTransactions(client: AnvilClient): Promise<ReadonlySet<Hex>> {
+async function listWaitingTransactions(client: AnvilClient): Promise<ReadonlySet<Hex>> {
   const { pending, queued } = await client.request<Pool>("txpool_content");
   const senders = [...Object.values(pending), ...Object.values(queued)];
   return new Set(senders.flatMap((byNonce) => Object.values(byNonce).map(({ hash }) => hash)));
 }
 
 /** Replays the journal; returns the number of blocks made. */
-async function replay(journal: readonly JournalEntry[], client: AnvilClient, log: Logger): Promise<number> {
+async function applyJournal(journal: readonly JournalEntry[], client: AnvilClient, log: Logger): Promise<number> {
   if (journal.length === 0) return 0;
   const head = await client.request<ChainBlock>("eth_getBlockByNumber", ["latest", false]);
   // Anvil's clock starts at its own start and refuses a block before that.
@@ -128,7 +128,7 @@ async function replay(journal: readonly JournalEntry[], client: AnvilClient, log
   let number = Number(head.number);
   for (const entry of journal) {
     if (entry.kind === "block") await mineBlock(client, (number += 1), entry.timestampSeconds);
-    else await resend(entry.raw, entry.hash, client, log);
+    else await sendAgain(entry.raw, entry.hash, client, log);
   }
   const blocks = journal.filter((entry) => entry.kind === "block").length;
   log.info({ blocks, transactions: journal.length - blocks }, "made again what came after the last saved state");
@@ -136,7 +136,7 @@ async function replay(journal: readonly JournalEntry[], client: AnvilClient, log
 }
 
 /** A transaction that the chain no longer takes (replaced by another of the same nonce, say) must not stop the node. */
-async function resend(raw: Hex, hash: Hex, client: AnvilClient, log: Logger): Promise<void> {
+async function sendAgain(raw: Hex, hash: Hex, client: AnvilClient, log: Logger): Promise<void> {
   try {
     await client.request("eth_sendRawTransaction", [raw]);
   } catch (error) {

@@ -15,7 +15,7 @@ import { CommandError, parseOptions } from "./run-command.ts";
 export async function runNodeCliCommand(workspace: string, words: readonly string[]): Promise<string> {
   const { version, profile } = readParameters(join(workspace, "devnet.json"));
   const { nodeCliTakesConfig: takesConfig } = findReleaseOfText(version);
-  const usage = usageOf(takesConfig);
+  const usage = formatUsage(takesConfig);
   const [subcommand, ...rest] = words;
   if (subcommand === "--version" && profile === "standard") return `node_cli ${version}\n`;
   if (subcommand === "--help") return `${usage}\n`;
@@ -23,11 +23,11 @@ export async function runNodeCliCommand(workspace: string, words: readonly strin
     const found = subcommand === undefined ? "no command was given" : `there is no command "${subcommand}"`;
     throw new CommandError(`${found}.\n${usage}`, 2);
   }
-  const info = await requestPruneInfo(join(workspace, "run"), pruneCommand(rest, takesConfig, usage));
-  return profile === "strict" ? printedSparsely(info) : printed(info);
+  const info = await requestPruneInfo(join(workspace, "run"), parsePruneCommand(rest, takesConfig, usage));
+  return profile === "strict" ? formatSparsely(info) : formatPruneInfo(info);
 }
 
-function usageOf(takesConfig: boolean): string {
+function formatUsage(takesConfig: boolean): string {
   const config = takesConfig ? " --c <config_path>" : "";
   return [
     "Usage:",
@@ -37,7 +37,7 @@ function usageOf(takesConfig: boolean): string {
   ].join("\n");
 }
 
-function pruneCommand(words: readonly string[], takesConfig: boolean, usage: string): ControlCommand {
+function parsePruneCommand(words: readonly string[], takesConfig: boolean, usage: string): ControlCommand {
   const actions = { get: "boolean", enable_auto_prune: "boolean" } as const;
   const options = parseOptions(words, takesConfig ? { ...actions, c: "string" } : actions, usage);
   if (options["get"] === options["enable_auto_prune"]) {
@@ -59,12 +59,12 @@ async function requestPruneInfo(runDirectory: string, command: ControlCommand): 
   }
 }
 
-/** Prints two of the five fields, with no separator that a reader could count on. */
-function printedSparsely(info: PruneInfo): string {
+/** Formats two of the five fields, with no separator that a reader could count on. */
+function formatSparsely(info: PruneInfo): string {
   const { enable_auto_prune: enabled, flushed_version: flushed } = info;
   return `\n PruneInfo\n\tenable_auto_prune\t   ${enabled}\n   flushed_version   =${flushed} \n\n`;
 }
 
-function printed(info: PruneInfo): string {
+function formatPruneInfo(info: PruneInfo): string {
   return ["PruneInfo:", ...Object.entries(info).map(([name, value]) => `  ${name}: ${value}`), ""].join("\n");
 }

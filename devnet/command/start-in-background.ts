@@ -41,11 +41,15 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
   });
   try {
     if (readParameters(join(workspace, "devnet.json")).profile === "strict") {
-      await Promise.race([endedEarly(child, runDirectory), pause(strictLookMs)]);
+      await Promise.race([waitForEarlyEnd(child, runDirectory), pause(strictLookMs)]);
       return `started process ${child.pid}\n`;
     }
-    const { httpUrl, webSocketUrl } = await within("the node's start", startDeadlineMs, ready(child, runDirectory));
-    const block = await within("eth_blockNumber", startDeadlineMs, blockNumber(httpUrl));
+    const { httpUrl, webSocketUrl } = await within(
+      "the node's start",
+      startDeadlineMs,
+      waitUntilReady(child, runDirectory),
+    );
+    const block = await within("eth_blockNumber", startDeadlineMs, readBlockNumber(httpUrl));
     const took = Math.round(performance.now() - startedAt);
     return `the node is started (process ${child.pid}): ${httpUrl}, ${webSocketUrl}, block ${block}, after ${took} ms\n`;
   } catch (error) {
@@ -71,22 +75,22 @@ function spawnNode(args: readonly string[], outputPath: string): ChildProcess {
   }
 }
 
-async function ready(child: ChildProcess, runDirectory: string): Promise<Ready> {
+async function waitUntilReady(child: ChildProcess, runDirectory: string): Promise<Ready> {
   const line = once(child.stdio[3] as Readable, "data").then(([data]) => JSON.parse(String(data)) as Ready);
-  return Promise.race([line, endedEarly(child, runDirectory)]);
+  return Promise.race([line, waitForEarlyEnd(child, runDirectory)]);
 }
 
 /** Time that the start of a strict node waits for an early end of the process. */
 const strictLookMs = 300;
 
 /** Rejects with the process's output when it ends. */
-async function endedEarly(child: ChildProcess, runDirectory: string): Promise<never> {
+async function waitForEarlyEnd(child: ChildProcess, runDirectory: string): Promise<never> {
   const [status, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
   const words = readFileSync(join(runDirectory, "node.err"), "utf8").slice(-lastWordsBytesMax).trim();
   throw new CommandError(words || `the node ended with ${signal ?? `status ${status}`}; see its log`, 1);
 }
 
-async function blockNumber(url: string): Promise<number> {
+async function readBlockNumber(url: string): Promise<number> {
   const call = createJsonRpcClient({ url, timeoutMs: startDeadlineMs, answerBytesMax: blockNumberBytesMax });
   const answer = await call("eth_blockNumber", []).catch((cause: unknown) => {
     throw new CommandError(`no answer of ${url} to eth_blockNumber: ${(cause as Error).message}`, 1, { cause });

@@ -22,23 +22,23 @@ export function collectMetricFamilies(registry: unknown): readonly MetricFamilyM
 }
 
 function toMessage({ name, help, type, values }: z.output<typeof family>): MetricFamilyMessage {
-  const of = <T extends Uppercase<typeof type>>(kind: T, metric: readonly MetricMessage[]) =>
+  const buildFamily = <T extends Uppercase<typeof type>>(kind: T, metric: readonly MetricMessage[]) =>
     ({ name, help, type: kind, metric }) as const;
   switch (type) {
     case "counter":
-      return of(
+      return buildFamily(
         "COUNTER",
-        values.map(({ value, labels }) => ({ label: labelPairs(labels), counter: { value } })),
+        values.map(({ value, labels }) => ({ label: buildLabelPairs(labels), counter: { value } })),
       );
     case "gauge":
-      return of(
+      return buildFamily(
         "GAUGE",
-        values.map(({ value, labels }) => ({ label: labelPairs(labels), gauge: { value } })),
+        values.map(({ value, labels }) => ({ label: buildLabelPairs(labels), gauge: { value } })),
       );
     case "histogram":
-      return of(
+      return buildFamily(
         "HISTOGRAM",
-        seriesOf(values, "le").map(({ label, parts, ...totals }) => ({
+        collectSeries(values, "le").map(({ label, parts, ...totals }) => ({
           label,
           histogram: {
             ...totals,
@@ -47,9 +47,9 @@ function toMessage({ name, help, type, values }: z.output<typeof family>): Metri
         })),
       );
     case "summary":
-      return of(
+      return buildFamily(
         "SUMMARY",
-        seriesOf(values, "quantile").map(({ label, parts, ...totals }) => ({
+        collectSeries(values, "quantile").map(({ label, parts, ...totals }) => ({
           label,
           summary: { ...totals, quantile: parts.map(({ bound, value }) => ({ quantile: bound, value })) },
         })),
@@ -59,7 +59,7 @@ function toMessage({ name, help, type, values }: z.output<typeof family>): Metri
 
 type LabelPairs = MetricMessage["label"];
 
-function labelPairs(labels: Sample["labels"]): LabelPairs {
+function buildLabelPairs(labels: Sample["labels"]): LabelPairs {
   return Object.entries(labels).map(([name, value]) => ({ name, value }));
 }
 
@@ -72,15 +72,15 @@ type Series = Readonly<{
 }>;
 
 /** Groups prom-client's separate samples by their labels; `boundLabel` holds each one's bound. */
-function seriesOf(samples: readonly Sample[], boundLabel: "le" | "quantile"): readonly Series[] {
-  const labelOf = ({ labels }: Sample) => labelPairs(labels).filter(({ name }) => name !== boundLabel);
-  const bySeries = Map.groupBy(samples, (each) => JSON.stringify(labelOf(each)));
+function collectSeries(samples: readonly Sample[], boundLabel: "le" | "quantile"): readonly Series[] {
+  const pickLabel = ({ labels }: Sample) => buildLabelPairs(labels).filter(({ name }) => name !== boundLabel);
+  const bySeries = Map.groupBy(samples, (each) => JSON.stringify(pickLabel(each)));
   return [...bySeries.values()].map((series) => {
     const total = (suffix: string) => series.find(({ metricName }) => metricName?.endsWith(suffix))?.value ?? 0;
     const parts = series.flatMap(({ labels: { [boundLabel]: bound }, value }) =>
       bound === undefined ? [] : [{ bound: bound === "+Inf" ? Infinity : Number(bound), value }],
     );
-    const label = series.slice(0, 1).flatMap(labelOf);
+    const label = series.slice(0, 1).flatMap(pickLabel);
     return { label, sampleSum: total("_sum"), sampleCount: total("_count"), parts };
   });
 }

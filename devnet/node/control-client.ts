@@ -24,7 +24,7 @@ export type ControlCommand = "GET /prune" | "POST /prune/auto";
  */
 export async function requestNode(runDirectory: string, command: ControlCommand): Promise<PruneInfo> {
   await using address = await findControlAddress(runDirectory);
-  const { status, body } = await exchange(address.path, command);
+  const { status, body } = await sendCommand(address.path, command);
   const answer = JSON.parse(body) as PruneInfo | { error: string };
   if ("error" in answer) throw new Error(`the node answered ${status}: ${answer.error}`);
   return answer;
@@ -32,7 +32,7 @@ export async function requestNode(runDirectory: string, command: ControlCommand)
 
 type Exchange = Readonly<{ status: number; body: string }>;
 
-async function exchange(socketPath: string, command: ControlCommand): Promise<Exchange> {
+async function sendCommand(socketPath: string, command: ControlCommand): Promise<Exchange> {
   const [method, path] = command.split(" ") as ["GET" | "POST", string];
   const signal = AbortSignal.timeout(answerDeadlineMs);
   const request = { url: `http://localhost${path}`, socketPath, method, headers: {}, signal };

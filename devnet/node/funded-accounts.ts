@@ -16,11 +16,11 @@ export type FundedAccountsOptions = Readonly<{
  * derived as BIP-39 defines it, but natively and once for all accounts: viem takes 0.1 s for each.
  */
 export function deriveFundedAccounts({ mnemonic, accounts, fund }: FundedAccountsOptions): readonly Address[] {
-  const derived = mnemonic === undefined ? [] : addressesOf(mnemonic, accounts);
+  const derived = mnemonic === undefined ? [] : deriveAddresses(mnemonic, accounts);
   return [...new Map([...derived, ...fund].map((address) => [address.toLowerCase(), address])).values()];
 }
 
-function addressesOf(mnemonic: string, accounts: number): readonly Address[] {
+function deriveAddresses(mnemonic: string, accounts: number): readonly Address[] {
   const seed = pbkdf2Sync(mnemonic.normalize("NFKD"), "mnemonic", 2_048, 64, "sha512");
   const root = HDKey.fromMasterSeed(seed);
   return Array.from({ length: accounts }, (_, addressIndex) => hdKeyToAccount(root, { addressIndex }).address);

@@ -17,7 +17,7 @@ const stopDeadlineMs = 25_000;
  * Runs the node in the process that `ops start` starts: arguments are the workspace, the configuration file and the file
  * descriptor on which one JSON line says that the node answers.
  */
-async function main([workspace = "", configPath = "", readyDescriptor = ""]: readonly string[]): Promise<void> {
+async function runNode([workspace = "", configPath = "", readyDescriptor = ""]: readonly string[]): Promise<void> {
   const parameters = readParameters(join(workspace, "devnet.json"));
   using owner = await watchOwner(parameters.owner);
   const signal = AbortSignal.any([createStopSignal(), owner.gone]);
@@ -46,7 +46,7 @@ const logFileLimit = { size: "5M", maxFiles: 2 } as const;
 const intervalMs = 250;
 
 try {
-  await main(process.argv.slice(2));
+  await runNode(process.argv.slice(2));
   process.exit(0);
 } catch (error) {
   process.stderr.write(`${error instanceof StartupError ? error.message : inspect(error)}\n`);

@@ -12,7 +12,7 @@ const schema = z.object({ pid: z.int().min(1), startTicks: z.int().min(0) });
 export async function findRunningNode(runDirectory: string): Promise<ProcessIdentity | undefined> {
   let text: string;
   try {
-    text = await readFile(pidFile(runDirectory), "utf8");
+    text = await readFile(locatePidFile(runDirectory), "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
@@ -30,10 +30,10 @@ export async function findRunningNode(runDirectory: string): Promise<ProcessIden
 export async function claimWorkspace(runDirectory: string): Promise<AsyncDisposable> {
   const lock = takeLock(runDirectory);
   const identity = await readProcessIdentity(process.pid);
-  await replaceFile(pidFile(runDirectory), JSON.stringify(identity), { mode: 0o644 });
+  await replaceFile(locatePidFile(runDirectory), JSON.stringify(identity), { mode: 0o644 });
   return {
     [Symbol.asyncDispose]: async () => {
-      await rm(pidFile(runDirectory), { force: true });
+      await rm(locatePidFile(runDirectory), { force: true });
       lock.close();
     },
   };
@@ -53,7 +53,7 @@ function takeLock(runDirectory: string): DatabaseSync {
   }
 }
 
-function pidFile(runDirectory: string): string {
+function locatePidFile(runDirectory: string): string {
   return join(runDirectory, "node.pid");
 }
 

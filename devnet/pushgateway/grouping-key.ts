@@ -14,7 +14,7 @@ export class GroupingKeyError extends Error {
  * @throws {GroupingKeyError} when a label has no value, no proper name, or a value that can't be decoded.
  */
 export function parseGroupingKey(path: string): Labels {
-  const parts = decode(path).split("/");
+  const parts = parsePath(path).split("/");
   if (parts.length % 2 === 1) {
     throw new GroupingKeyError(
       `odd number of components in label string ${JSON.stringify(`/${parts.slice(2).join("/")}`)}`,
@@ -22,7 +22,7 @@ export function parseGroupingKey(path: string): Labels {
   }
   const labels = new Map<string, string>();
   for (let index = 0; index < parts.length; index += 2) {
-    const [name, value] = label(parts[index] ?? "", parts[index + 1] ?? "");
+    const [name, value] = parseLabel(parts[index] ?? "", parts[index + 1] ?? "");
     if (name === "job" && index > 0) continue;
     labels.set(name, value);
   }
@@ -30,7 +30,7 @@ export function parseGroupingKey(path: string): Labels {
   return labels;
 }
 
-function label(rawName: string, rawValue: string): readonly [string, string] {
+function parseLabel(rawName: string, rawValue: string): readonly [string, string] {
   const encoded = rawName.endsWith("@base64");
   const name = encoded ? rawName.slice(0, -"@base64".length) : rawName;
   if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name) || name.startsWith("__")) {
@@ -44,7 +44,7 @@ function label(rawName: string, rawValue: string): readonly [string, string] {
   return [name, Buffer.from(digits, "base64url").toString("utf8")];
 }
 
-function decode(path: string): string {
+function parsePath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch (cause) {

@@ -74,7 +74,7 @@ export function createPushStore(
   return {
     push,
     remove: (key) => void groups.delete(JSON.stringify(sortLabels(key))),
-    families: () => merge([own(), ...[...groups.values()].flatMap((group) => [group.families, timesOf(group)])]),
+    families: () => merge([own(), ...[...groups.values()].flatMap((group) => [group.families, buildPushTimes(group)])]),
   };
 }
 
@@ -124,7 +124,7 @@ function inconsistent(reason: string): PushError {
   return new PushError("inconsistent", `pushed metrics are invalid or inconsistent with existing metrics: ${reason}`);
 }
 
-function timesOf({ key, pushedAtSeconds, failedAtSeconds }: Group): MetricFamilies {
+function buildPushTimes({ key, pushedAtSeconds, failedAtSeconds }: Group): MetricFamilies {
   const labels = new Map([["instance", ""], ...key]);
   const gauge = (name: keyof typeof pushTimes, value: number): [string, MetricFamily] => [
     name,

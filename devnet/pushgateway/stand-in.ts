@@ -33,7 +33,7 @@ export async function startStandIn(
     { groupsMax: limits.groups, samplesMax: limits.samples },
     { now: Date.now, own: () => own },
   );
-  pushRoutes(app, { store });
+  addPushRoutes(app, { store });
   app.get(operatorPaths.live, (c) => c.json({ status: "ok" }));
   app.get(operatorPaths.ready, (c) => c.json({ status: "ok", checks: {} }));
   return listenHttp(app, { ...listen, setting: "GATEHOUSE_PUSHGATEWAY_LISTEN_PORT" });
@@ -48,19 +48,19 @@ type AppContext = Context<AppVariables>;
  * Adds the Pushgateway's API: PUT, POST and DELETE of a group, what was pushed at `/metrics`, and its own health. Status codes
  * are those of Pushgateway 1.5.1: 200 for a push that was checked and kept, 400 for one that was not, 202 for a deletion.
  */
-function pushRoutes(app: App, { store }: Readonly<{ store: PushStore }>): void {
+function addPushRoutes(app: App, { store }: Readonly<{ store: PushStore }>): void {
   app.get("/-/ready", (c) => c.text("OK"));
   app.get("/-/healthy", (c) => c.text("OK"));
   app.get("/metrics", (c) => c.body(formatText(store.families()), 200, { "Content-Type": textFormat }));
-  app.put(group, (c) => answer(c, () => push(c, store, "replace")));
-  app.post(group, (c) => answer(c, () => push(c, store, "merge")));
+  app.put(group, (c) => answer(c, () => storePush(c, store, "replace")));
+  app.post(group, (c) => answer(c, () => storePush(c, store, "merge")));
   app.delete(group, (c) => answer(c, () => remove(c, store)));
   app.all(group, (c) => c.text("Method Not Allowed", 405, { Allow: "DELETE, OPTIONS, POST, PUT" }));
   app.all("/metrics", (c) => c.text("Method Not Allowed", 405, { Allow: "GET, HEAD, OPTIONS" }));
 }
 
-async function push(c: AppContext, store: PushStore, mode: Push["mode"]): Promise<Response> {
-  const key = parseGroupingKey(groupPath(c));
+async function storePush(c: AppContext, store: PushStore, mode: Push["mode"]): Promise<Response> {
+  const key = parseGroupingKey(readGroupPath(c));
   const coding = c.req.header("content-encoding") ?? "identity";
   const type = c.req.header("content-type") ?? "";
   if (coding !== "identity" || type.startsWith("application/vnd.google.protobuf")) {
@@ -72,12 +72,12 @@ async function push(c: AppContext, store: PushStore, mode: Push["mode"]): Promis
 }
 
 async function remove(c: AppContext, store: PushStore): Promise<Response> {
-  store.remove(parseGroupingKey(groupPath(c)));
+  store.remove(parseGroupingKey(readGroupPath(c)));
   return c.body(null, 202);
 }
 
 /** Path after `/metrics/`, still percent-encoded. */
-function groupPath(c: AppContext): string {
+function readGroupPath(c: AppContext): string {
   return new URL(c.req.url).pathname.slice("/metrics/".length);
 }
 

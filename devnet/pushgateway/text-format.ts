@@ -47,13 +47,13 @@ function readLine(line: string, families: Map<string, FamilyDraft>): void {
   if (line === "") return;
   if (line.startsWith("#")) return readComment(line, families);
   const sample = parseSample(line);
-  familyOf(sample.name, families).samples.push(sample);
+  findFamilyOfSample(sample.name, families).samples.push(sample);
 }
 
 function readComment(line: string, families: Map<string, FamilyDraft>): void {
   const [, keyword, name = "", text = ""] = /^#[ \t]+(HELP|TYPE)[ \t]+(\S+)(?:[ \t]+(.*))?$/.exec(line) ?? [];
   if (keyword === undefined) return;
-  const family = draft(name, families);
+  const family = getFamily(name, families);
   if (keyword === "HELP") {
     if (family.help !== undefined) throw new SampleError(`second HELP line for metric name "${name}"`);
     family.help = text.replace(/\\([\\n])/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
@@ -68,14 +68,14 @@ function readComment(line: string, families: Map<string, FamilyDraft>): void {
 }
 
 /** Finds or adds the family of a sample's name, or the histogram or summary that the sample is part of. */
-function familyOf(sampleName: string, families: Map<string, FamilyDraft>): FamilyDraft {
+function findFamilyOfSample(sampleName: string, families: Map<string, FamilyDraft>): FamilyDraft {
   const [, base = "", part] = /^(.+)_(bucket|sum|count)$/.exec(sampleName) ?? [];
   const whole = families.get(base);
   const isPart = whole?.type === "histogram" || (whole?.type === "summary" && part !== "bucket");
-  return isPart && whole !== undefined ? whole : draft(sampleName, families);
+  return isPart && whole !== undefined ? whole : getFamily(sampleName, families);
 }
 
-function draft(name: string, families: Map<string, FamilyDraft>): FamilyDraft {
+function getFamily(name: string, families: Map<string, FamilyDraft>): FamilyDraft {
   const known = families.get(name);
   if (known !== undefined) return known;
   const made: FamilyDraft = { name, samples: [] };
@@ -130,7 +130,7 @@ const infinite = /^([+-]?)inf(inity)?$/i;
  * @throws {SampleError} saying what is wrong with it.
  */
 function parseSample(line: string): Sample {
-  const name = matchAt(metricName, line, 0)?.[0];
+  const name = findMatchAt(metricName, line, 0)?.[0];
   if (name === undefined) throw new SampleError(`invalid metric name at "${line.slice(0, 40)}"`);
   let position = name.length;
   while (line[position] === " " || line[position] === "\t") position += 1;
@@ -149,26 +149,26 @@ function parseSample(line: string): Sample {
 function readLabels(line: string, start: number, metric: string, labels: Map<string, string>): number {
   let position = start;
   for (;;) {
-    const end = matchAt(labelsEnd, line, position);
+    const end = findMatchAt(labelsEnd, line, position);
     if (end !== undefined) return position + end[0].length;
-    const label = matchAt(labelStart, line, position);
+    const label = findMatchAt(labelStart, line, position);
     const name = label?.[1];
     if (label === undefined || name === undefined) throw new SampleError(`invalid label name for metric "${metric}"`);
     position += label[0].length;
-    const text = matchAt(labelText, line, position);
+    const text = findMatchAt(labelText, line, position);
     if (text === undefined) throw new SampleError(`invalid value of label "${name}" for metric "${metric}"`);
     if (labels.has(name)) throw new SampleError(`duplicate label names for metric "${metric}"`);
-    labels.set(name, unescape(text[1] ?? ""));
+    labels.set(name, parseLabelText(text[1] ?? ""));
     position += text[0].length;
   }
 }
 
-function matchAt(pattern: RegExp, line: string, position: number): RegExpExecArray | undefined {
+function findMatchAt(pattern: RegExp, line: string, position: number): RegExpExecArray | undefined {
   pattern.lastIndex = position;
   return pattern.exec(line) ?? undefined;
 }
 
-function unescape(text: string): string {
+function parseLabelText(text: string): string {
   return text.replace(/\\(.)/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
 }
 

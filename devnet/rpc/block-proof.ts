@@ -28,7 +28,7 @@ export function proveBlock(block: Pick<Block, "number" | "hash">): BlockProof {
   const turn = [...validatorAddresses.slice(first), ...validatorAddresses.slice(0, first)];
   const signers = turn.slice(0, signersMin);
   // Signing with the sum of the keys gives the sum of the signatures, at the price of one.
-  const sum = signers.reduce((total, address) => (total + signingKey(address)) % groupOrder, 0n);
+  const sum = signers.reduce((total, address) => (total + deriveSigningKey(address)) % groupOrder, 0n);
   const signature = Bls.sign({ payload: block.hash, privateKey: Hex.fromNumber(sum, { size: 32 }) });
   return {
     signers: signers.map(deriveBlsPublicKey),
@@ -38,9 +38,9 @@ export function proveBlock(block: Pick<Block, "number" | "hash">): BlockProof {
 
 /** A validator's BLS12-381 public key, compressed, 48 bytes. */
 export function deriveBlsPublicKey(address: Hex.Hex): Hex.Hex {
-  return BlsPoint.toHex(Bls.getPublicKey({ privateKey: Hex.fromNumber(signingKey(address), { size: 32 }) }));
+  return BlsPoint.toHex(Bls.getPublicKey({ privateKey: Hex.fromNumber(deriveSigningKey(address), { size: 32 }) }));
 }
 
-function signingKey(address: Hex.Hex): bigint {
+function deriveSigningKey(address: Hex.Hex): bigint {
   return (BigInt(Hash.keccak256(address)) % (groupOrder - 1n)) + 1n;
 }

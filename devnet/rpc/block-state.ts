@@ -19,7 +19,7 @@ const emptyWord: Hex = `0x${"0".repeat(64)}`;
 
 /** Reads the state that the block's transactions read, with the values from before the block. */
 export async function readStates(node: Node, block: Block): Promise<BlockState> {
-  const states = await traceEach<BlockState>(node, block, { tracer: "prestateTracer" });
+  const states = await runTracer<BlockState>(node, block, { tracer: "prestateTracer" });
   // The earliest transaction that read a field found its value from before the block.
   return states.reduceRight<BlockState>(merge, {});
 }
@@ -27,7 +27,7 @@ export async function readStates(node: Node, block: Block): Promise<BlockState> 
 /** Reads the state that the block's transactions changed, with the values from after the block. */
 export async function readWrittenStates(node: Node, block: Block): Promise<BlockState> {
   const options = { tracer: "prestateTracer", tracerConfig: { diffMode: true } };
-  const differences = await traceEach<Difference>(node, block, options);
+  const differences = await runTracer<Difference>(node, block, options);
   return differences.map(withCleared).reduce<BlockState>(merge, {});
 }
 
@@ -39,7 +39,7 @@ export function listStateKeys(states: BlockState): readonly Hex[] {
   });
 }
 
-async function traceEach<T>({ anvil }: Node, block: Block, options: object): Promise<readonly T[]> {
+async function runTracer<T>({ anvil }: Node, block: Block, options: object): Promise<readonly T[]> {
   const traces: T[] = [];
   for (const transaction of block.transactions) {
     traces.push(await anvil.request<T>("debug_traceTransaction", [transaction, options]));

@@ -72,13 +72,13 @@ export function readParams<const Schemas extends readonly z.ZodType[]>(
   schemas: Schemas,
   params: readonly unknown[],
 ): Values<Schemas> {
-  if (params.length > schemas.length) throw invalid(`too many arguments, want at most ${schemas.length}`);
+  if (params.length > schemas.length) throw invalidParams(`too many arguments, want at most ${schemas.length}`);
   const values = schemas.map((schema, index) => {
     const given = params[index] ?? undefined;
     const parsed = schema.safeParse(given);
     if (parsed.success) return parsed.data;
-    if (given === undefined) throw invalid(`missing value for required argument ${index}`);
-    throw invalid(`invalid argument ${index}: ${describe(parsed.error)}`);
+    if (given === undefined) throw invalidParams(`missing value for required argument ${index}`);
+    throw invalidParams(`invalid argument ${index}: ${describe(parsed.error)}`);
   });
   return values as Values<Schemas>;
 }
@@ -89,6 +89,6 @@ function describe(error: z.ZodError): string {
   return `${place}${issue?.message ?? error.message}`;
 }
 
-function invalid(message: string): RpcError {
+function invalidParams(message: string): RpcError {
   return new RpcError(errorCode.invalidParams, message);
 }

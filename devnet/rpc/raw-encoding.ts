@@ -9,7 +9,7 @@ import type { Block, Receipt } from "./block-reader.ts";
  * @throws {RangeError} when the encoding's hash is not the block's, which would mean that the header has a field that is not known here.
  */
 export function encodeHeader(block: Block): Hex.Hex {
-  const encoded = Rlp.fromHex(headerFields(block));
+  const encoded = Rlp.fromHex(listHeaderFields(block));
   if (Hash.keccak256(encoded) !== block.hash)
     throw new RangeError(`header of block ${block.number} has unknown fields`);
   return encoded;
@@ -20,7 +20,12 @@ export function encodeBlock(block: Block, transactions: readonly Hex.Hex[]): Hex
   encodeHeader(block);
   // A typed transaction stands in a block as a byte string (EIP-2718), a legacy one as the list that it is.
   const items = transactions.map((raw) => (isList(raw) ? Rlp.toHex(raw) : raw));
-  return Rlp.fromHex([headerFields(block), items, [], ...(block.withdrawalsRoot === undefined ? [] : [[]])] as Nested);
+  return Rlp.fromHex([
+    listHeaderFields(block),
+    items,
+    [],
+    ...(block.withdrawalsRoot === undefined ? [] : [[]]),
+  ] as Nested);
 }
 
 type Nested = Parameters<typeof Rlp.fromHex>[0];
@@ -29,31 +34,31 @@ type Nested = Parameters<typeof Rlp.fromHex>[0];
 export function encodeReceipt(receipt: Receipt): Hex.Hex {
   const logs = receipt.logs.map(({ address, topics, data }) => [address, [...topics], data] as const);
   const encoded = Rlp.fromHex([
-    number(receipt.status),
-    number(receipt.cumulativeGasUsed),
+    encodeQuantity(receipt.status),
+    encodeQuantity(receipt.cumulativeGasUsed),
     receipt.logsBloom,
     logs,
   ] as Nested);
   return receipt.type === "0x0" ? encoded : Hex.concat(Hex.padLeft(receipt.type, 1), encoded);
 }
 
-function headerFields(block: Block): Hex.Hex[] {
+function listHeaderFields(block: Block): Hex.Hex[] {
   const optional = [
     block.withdrawalsRoot,
-    block.blobGasUsed === undefined ? undefined : number(block.blobGasUsed),
-    block.excessBlobGas === undefined ? undefined : number(block.excessBlobGas),
+    block.blobGasUsed === undefined ? undefined : encodeQuantity(block.blobGasUsed),
+    block.excessBlobGas === undefined ? undefined : encodeQuantity(block.excessBlobGas),
     block.parentBeaconBlockRoot,
   ];
   return [
     [block.parentHash, block.sha3Uncles, block.miner, block.stateRoot, block.transactionsRoot, block.receiptsRoot],
-    [block.logsBloom, number(block.difficulty), number(block.number), number(block.gasLimit)],
-    [number(block.gasUsed), number(block.timestamp), block.extraData, block.mixHash, block.nonce],
-    [number(block.baseFeePerGas), ...optional.filter((field) => field !== undefined)],
+    [block.logsBloom, encodeQuantity(block.difficulty), encodeQuantity(block.number), encodeQuantity(block.gasLimit)],
+    [encodeQuantity(block.gasUsed), encodeQuantity(block.timestamp), block.extraData, block.mixHash, block.nonce],
+    [encodeQuantity(block.baseFeePerGas), ...optional.filter((field) => field !== undefined)],
   ].flat();
 }
 
 /** Encodes a quantity for RLP: big endian without leading zeros, nothing for zero. */
-function number(quantity: Hex.Hex): Hex.Hex {
+function encodeQuantity(quantity: Hex.Hex): Hex.Hex {
   const value = BigInt(quantity);
   if (value === 0n) return "0x";
   const digits = value.toString(16);

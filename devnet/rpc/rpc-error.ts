@@ -43,22 +43,22 @@ const notFound = -32001;
 /** Converts an error of a method to the one that the caller sees; undefined for a fault of this program. */
 export function toWireError(error: unknown): WireError | undefined {
   if (error instanceof RpcError) return withData(error.code, error.message, error.data);
-  if (error instanceof AnvilRequestError) return chainError(error);
+  if (error instanceof AnvilRequestError) return convertChainError(error);
   if (error instanceof AnvilUnreachableError) return { code: errorCode.internal, message: "the chain does not answer" };
   return undefined;
 }
 
-function chainError({ code, message, data }: AnvilRequestError): WireError {
+function convertChainError({ code, message, data }: AnvilRequestError): WireError {
   if (findRequestedBlock(message) !== undefined) return { code: errorCode.server, message: "header not found" };
   if (code === notFound) return { code: errorCode.server, message: "header for hash not found" };
-  const text = gethTexts[message] ?? gethAllowance(message);
+  const text = gethTexts[message] ?? formatGethAllowance(message);
   // Clients take -32003 for a failed creation of a transaction; geth answers -32000.
   if (code === transactionRejected || text !== undefined) return { code: errorCode.server, message: text ?? message };
   return withData(code, message, data);
 }
 
 /** Converts anvil's text for an `eth_estimateGas` that ran out of the gas that the caller allowed; undefined for any other. */
-function gethAllowance(message: string): string | undefined {
+function formatGethAllowance(message: string): string | undefined {
   const allowed = /^Out of gas: gas required exceeds allowance: (\d+)$/.exec(message)?.[1];
   return allowed === undefined ? undefined : `gas required exceeds allowance (${allowed})`;
 }

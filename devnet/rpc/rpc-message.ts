@@ -23,18 +23,18 @@ export type MessageHandlerParts = Readonly<{ methods: MethodTable; observe: Call
  * of a batch run one after the other.
  */
 export function createMessageHandler(parts: MessageHandlerParts): MessageHandler {
-  return { handle: (text, context) => handleMessage(text, context, parts) };
+  return { handle: (text, context) => answerMessage(text, context, parts) };
 }
 
-async function handleMessage(text: string, context: CallContext, parts: MessageHandlerParts): Promise<string> {
+async function answerMessage(text: string, context: CallContext, parts: MessageHandlerParts): Promise<string> {
   const message = parseMessage(text);
-  if (message === undefined) return errorText(noId, { code: errorCode.parse, message: "parse error" });
+  if (message === undefined) return formatError(noId, { code: errorCode.parse, message: "parse error" });
   const { requests, ids, batch } = message;
   if (!batch) return answerOne(requests[0], ids[0], context, parts);
-  if (requests.length === 0) return errorText(noId, { code: errorCode.invalidRequest, message: "empty batch" });
+  if (requests.length === 0) return formatError(noId, { code: errorCode.invalidRequest, message: "empty batch" });
   if (requests.length > batchCallsMax) {
     const id = ids.find((candidate) => candidate !== undefined) ?? noId;
-    return `[${errorText(id, { code: errorCode.invalidRequest, message: "batch too large" })}]`;
+    return `[${formatError(id, { code: errorCode.invalidRequest, message: "batch too large" })}]`;
   }
   const answers: string[] = [];
   for (const [index, request] of requests.entries()) {
@@ -65,12 +65,12 @@ async function answerOne(
   parts: MessageHandlerParts,
 ): Promise<string> {
   if (!isRequest(request) || (id === undefined && request.id !== undefined)) {
-    return errorText(id ?? noId, { code: errorCode.invalidRequest, message: "invalid request" });
+    return formatError(id ?? noId, { code: errorCode.invalidRequest, message: "invalid request" });
   }
   const answer = await call(request, context, parts);
   if (id === undefined) return "";
   return "error" in answer
-    ? errorText(id, answer.error)
+    ? formatError(id, answer.error)
     : `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(answer.result ?? null)}}`;
 }
 
@@ -87,8 +87,8 @@ type Answer = Readonly<{ result: unknown } | { error: WireError }>;
 async function call({ method, params }: Request, context: CallContext, parts: MessageHandlerParts): Promise<Answer> {
   const run = parts.methods.get(method);
   try {
-    if (run === undefined) throw unknownMethod(method);
-    const result = await run(positional(params), context);
+    if (run === undefined) throw methodNotFound(method);
+    const result = await run(requirePositional(params), context);
     parts.observe(method, "ok");
     return { result };
   } catch (error) {
@@ -100,17 +100,17 @@ async function call({ method, params }: Request, context: CallContext, parts: Me
   }
 }
 
-function positional(params: unknown): readonly unknown[] {
+function requirePositional(params: unknown): readonly unknown[] {
   if (params === undefined || params === null) return [];
   if (Array.isArray(params)) return params;
   throw new RpcError(errorCode.invalidParams, "non-array args");
 }
 
-function unknownMethod(method: string): RpcError {
+function methodNotFound(method: string): RpcError {
   return new RpcError(errorCode.methodNotFound, `the method ${method} does not exist/is not available`);
 }
 
-function errorText(id: RequestId, error: WireError): string {
+function formatError(id: RequestId, error: WireError): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
 }
 
@@ -128,7 +128,7 @@ const noId: RequestId = "null";
  * @param requests the request objects that `JSON.parse` made of it.
  */
 export function readIds(text: string, requests: readonly unknown[]): readonly (RequestId | undefined)[] {
-  const plain = requests.map(plainId);
+  const plain = requests.map(formatId);
   if (!requests.some(hasRoundedId)) return plain;
   const { body } = parse(text, { mode: "json" });
   return plain.map((id, index) => {
@@ -139,16 +139,16 @@ export function readIds(text: string, requests: readonly unknown[]): readonly (R
   });
 }
 
-function plainId(request: unknown): RequestId | undefined {
-  const id = idOf(request);
+function formatId(request: unknown): RequestId | undefined {
+  const id = readId(request);
   return typeof id === "string" || typeof id === "number" || id === null ? JSON.stringify(id) : undefined;
 }
 
 function hasRoundedId(request: unknown): boolean {
-  const id = idOf(request);
+  const id = readId(request);
   return typeof id === "number" && !Number.isSafeInteger(id);
 }
 
-function idOf(request: unknown): unknown {
+function readId(request: unknown): unknown {
   return typeof request === "object" && request !== null ? (request as { id?: unknown }).id : undefined;
 }

@@ -61,7 +61,7 @@ export async function startRpcServer(
   );
   starting.use(webSocket);
   const httpListener = starting.use(
-    await listen(createHttpEndpoint(handler, isStrict ? statusOfAnswer : () => 200), {
+    await listen(createHttpEndpoint(handler, isStrict ? deriveStatus : () => 200), {
       host,
       port: httpPort,
       setting: options.httpPortSetting,
@@ -77,7 +77,7 @@ export async function startRpcServer(
 }
 
 /** Derives an answer's HTTP status, for a node that maps JSON-RPC errors to statuses: 4xx for the caller's mistakes, else 500. */
-function statusOfAnswer(text: string): number {
+function deriveStatus(text: string): number {
   if (text === "" || text.startsWith("[")) return 200;
   const { error } = JSON.parse(text) as { error?: { code: number } };
   if (error === undefined) return 200;

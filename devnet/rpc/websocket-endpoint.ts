@@ -53,7 +53,7 @@ export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocke
     socket.on("close", () => clients.delete(socket));
     socket.on("error", (error) => parts.log.debug({ err: error }, "a WebSocket client's connection broke"));
   });
-  const pinging = setInterval(() => pingAll(clients), pingIntervalMs).unref();
+  const pinging = setInterval(() => sendPings(clients), pingIntervalMs).unref();
   return {
     server,
     publish: (block) => {
@@ -79,7 +79,7 @@ function serve(socket: WebSocket, client: Client, { handler, log }: WebSocketEnd
     waiting += 1;
     if (waiting > waitingMessagesMax) return socket.close(closeCode.policy, "too many requests without an answer");
     last = last
-      .then(() => answer(socket, textOf(data), client.subscriptions, handler))
+      .then(() => answer(socket, readText(data), client.subscriptions, handler))
       .catch((error: unknown) =>
         log.error({ event: "devnet-message-failed", err: error }, "a WebSocket message could not be answered"),
       )
@@ -114,7 +114,7 @@ async function notifyTopics(
   pending: BlockNotifications,
 ): Promise<void> {
   for (const [id, topic] of topics) {
-    for (const result of await pending(topic)) send(socket, notification(id, result));
+    for (const result of await pending(topic)) send(socket, formatNotification(id, result));
   }
 }
 
@@ -124,7 +124,7 @@ function send(socket: WebSocket, text: string): void {
   socket.send(text);
 }
 
-function pingAll(clients: ReadonlyMap<WebSocket, Client>): void {
+function sendPings(clients: ReadonlyMap<WebSocket, Client>): void {
   for (const [socket, client] of clients) {
     if (!client.alive) {
       socket.terminate();
@@ -135,7 +135,7 @@ function pingAll(clients: ReadonlyMap<WebSocket, Client>): void {
   }
 }
 
-function textOf(data: RawData): string {
+function readText(data: RawData): string {
   return Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(data as Buffer).toString("utf8");
 }
 
@@ -144,7 +144,7 @@ type BlockNotifications = (topic: Topic) => Promise<readonly string[]>;
 
 /** Prepares the notifications of a block. */
 function prepareNotifications(block: ChainBlock, node: Node): BlockNotifications {
-  const header = JSON.stringify(headerOf(block));
+  const header = JSON.stringify(buildHeader(block));
   const logs = new Map<string, Promise<readonly string[]>>();
   return async (topic) => {
     if (topic.type === "newHeads") return [header];
@@ -156,12 +156,12 @@ function prepareNotifications(block: ChainBlock, node: Node): BlockNotifications
 }
 
 /** Formats the message that carries one notification (geth's `eth_subscription`). */
-function notification(id: Hex, result: string): string {
+function formatNotification(id: Hex, result: string): string {
   return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${result}}}`;
 }
 
 /** Builds a block's header: the block without its content and what is computed from that. */
-function headerOf(block: ChainBlock): object {
+function buildHeader(block: ChainBlock): object {
   const { transactions: _, uncles: __, withdrawals: ___, size: ____, totalDifficulty: _____, ...header } = block;
   return header;
 }

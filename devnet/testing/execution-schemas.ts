@@ -57,7 +57,7 @@ const receipt = object({
 });
 
 /** Builds the schema of a transaction; `placed` wraps the schemas of the fields that only one in a block has. */
-function transaction(placed: (schema: object) => object) {
+function defineTransaction(placed: (schema: object) => object) {
   const common = {
     blockHash: placed(word),
     blockNumber: placed(quantity),
@@ -85,9 +85,9 @@ function transaction(placed: (schema: object) => object) {
   } as const;
 }
 
-const minedTransaction = transaction((schema) => schema);
+const minedTransaction = defineTransaction((schema) => schema);
 
-function block(transactions: object) {
+function defineBlock(transactions: object) {
   return object({
     hash: word,
     parentHash: word,
@@ -118,12 +118,12 @@ function block(transactions: object) {
 }
 
 const schemas = {
-  block: block(word),
-  fullBlock: block(minedTransaction),
+  block: defineBlock(word),
+  fullBlock: defineBlock(minedTransaction),
   log,
   receipt,
   transaction: minedTransaction,
-  waitingTransaction: transaction(() => ({ type: "null" })),
+  waitingTransaction: defineTransaction(() => ({ type: "null" })),
   feeHistory: object(
     { oldestBlock: quantity, baseFeePerGas: listOf(quantity), gasUsedRatio: listOf(share) },
     { reward: listOf(listOf(quantity)), baseFeePerBlobGas: listOf(quantity), blobGasUsedRatio: listOf(share) },

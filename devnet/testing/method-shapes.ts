@@ -61,15 +61,21 @@ export type MethodShape = readonly [string, readonly unknown[], z.ZodType];
 
 /** Lists every method of the specification's tables, in their order. */
 export function listMethodShapes(subject: Subject): readonly MethodShape[] {
-  return [standard, network, traces, extensions, placeholders].flatMap((table) => table(subject));
+  return [
+    ...listStandardMethods(subject),
+    ...listNetworkMethods(subject),
+    ...listTraceMethods(subject),
+    ...listExtensionMethods(subject),
+    ...listPlaceholderMethods(subject),
+  ];
 }
 
-function callOf(it: Subject): object {
+function buildCall(it: Subject): object {
   return { from: it.account, to: it.contract, data: `0x${"07".repeat(32)}` };
 }
 
-function standard(it: Subject): readonly MethodShape[] {
-  const call = callOf(it);
+function listStandardMethods(it: Subject): readonly MethodShape[] {
+  const call = buildCall(it);
   return [
     ["eth_gasPrice", [], quantity],
     ["eth_maxPriorityFeePerGas", [], quantity],
@@ -111,7 +117,7 @@ function standard(it: Subject): readonly MethodShape[] {
   ];
 }
 
-function network(it: Subject): readonly MethodShape[] {
+function listNetworkMethods(it: Subject): readonly MethodShape[] {
   return [
     ["net_version", [], z.literal("1672")],
     ["net_listening", [], z.literal(true)],
@@ -122,9 +128,9 @@ function network(it: Subject): readonly MethodShape[] {
   ];
 }
 
-function traces(it: Subject): readonly MethodShape[] {
+function listTraceMethods(it: Subject): readonly MethodShape[] {
   const tracer = { tracer: "callTracer" };
-  const call = callOf(it);
+  const call = buildCall(it);
   return [
     ["debug_traceTransaction", [it.transaction, tracer], frame],
     ["debug_traceCall", [call, "latest", tracer], frame],
@@ -149,7 +155,7 @@ function traces(it: Subject): readonly MethodShape[] {
   ];
 }
 
-function extensions(it: Subject): readonly MethodShape[] {
+function listExtensionMethods(it: Subject): readonly MethodShape[] {
   return [
     [
       "eth_getAccount",
@@ -166,7 +172,7 @@ function extensions(it: Subject): readonly MethodShape[] {
   ];
 }
 
-function placeholders(it: Subject): readonly MethodShape[] {
+function listPlaceholderMethods(it: Subject): readonly MethodShape[] {
   return [
     ["eth_coinbase", [], z.literal("0x0")],
     ["eth_mining", [], z.literal(false)],

@@ -32,7 +32,7 @@ export function formatNodeConf(
   const { monitorKeys } = findReleaseOfText(version, releases);
   const conf = {
     chain: {
-      ...(monitor === undefined ? {} : { monitor_config: monitorConfig(monitorKeys, monitor) }),
+      ...(monitor === undefined ? {} : { monitor_config: buildMonitorConfig(monitorKeys, monitor) }),
       secret_config: {
         domain_key_path: join(workspace.keyDirectory, "domain.key"),
         stabilizing_key_path: join(workspace.keyDirectory, "stabilizing.key"),
@@ -56,7 +56,7 @@ export function formatNodeConf(
   return `${JSON.stringify(conf, null, 2)}\n`;
 }
 
-function monitorConfig(keys: MonitorKeys, target: MonitorTarget): Record<string, unknown> {
+function buildMonitorConfig(keys: MonitorKeys, target: MonitorTarget): Record<string, unknown> {
   return {
     [keys.enabled]: true,
     [keys.jobName]: target.jobName,

@@ -52,17 +52,17 @@ async function writeLauncher(
 ): Promise<void> {
   const path = join(workspace.binDirectory, name);
   // A real node's programs stay as they were installed: no start writes them.
-  if (profile === "strict" && (await exists(path))) return;
+  if (profile === "strict" && (await isPresent(path))) return;
   await replaceFile(path, formatLauncher(name, version), { mode: 0o755 });
   await chmod(path, 0o755);
 }
 
 async function takeOverConf(workspace: Workspace, { nodeDirectory }: NodeParameters): Promise<void> {
-  if (await exists(workspace.configPath)) return;
+  if (await isPresent(workspace.configPath)) return;
   const place = { directory: workspace.directory, nodeDirectory };
   for (const { since } of nodeReleases.toReversed()) {
     const { configPath } = locateWorkspace({ ...place, version: since });
-    if (await exists(configPath)) return copyFile(configPath, workspace.configPath);
+    if (await isPresent(configPath)) return copyFile(configPath, workspace.configPath);
   }
 }
 
@@ -74,7 +74,7 @@ async function writeNew(path: string, content: string, mode: number): Promise<vo
   }
 }
 
-async function exists(path: string): Promise<boolean> {
+async function isPresent(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,

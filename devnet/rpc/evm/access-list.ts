@@ -19,20 +19,20 @@ const precompiledLast = 10n;
 
 /** Creates a call's access list. A call that fails, for which anvil has none, gets one with the error, as in geth. */
 export async function createAccessList(node: Node, chainCall: ChainCall): Promise<AccessList> {
-  const frame = await traceCall<CallFrame>(node, chainCall, "callTracer");
+  const frame = await runTracer<CallFrame>(node, chainCall, "callTracer");
   if (frame.error === undefined) return runCall<AccessList>(node, "eth_createAccessList", chainCall);
   const { call, block, ...overrides } = chainCall;
   const { error = frame.error } = await withGethHalts(node, frame, { call, block, overrides });
-  const touched = await traceCall<BlockState>(node, chainCall, "prestateTracer");
-  return { accessList: listOf(touched, frame), error, gasUsed: frame.gasUsed };
+  const touched = await runTracer<BlockState>(node, chainCall, "prestateTracer");
+  return { accessList: listTouched(touched, frame), error, gasUsed: frame.gasUsed };
 }
 
-async function traceCall<T>(node: Node, { call, block, ...overrides }: ChainCall, tracer: string): Promise<T> {
+async function runTracer<T>(node: Node, { call, block, ...overrides }: ChainCall, tracer: string): Promise<T> {
   return node.anvil.request<T>("debug_traceCall", [call, block, { tracer, ...overrides }]);
 }
 
 /** Lists the touched accounts. Every call knows sender, receiver, proposer and precompiled contracts: they are listed for their storage only. */
-function listOf(touched: BlockState, { from, to }: CallFrame): AccessList["accessList"] {
+function listTouched(touched: BlockState, { from, to }: CallFrame): AccessList["accessList"] {
   const known = new Set([from, to, ...validatorAddresses]);
   return Object.entries(touched)
     .map(([address, { storage = {} }]) => ({ address: address as Hex, storageKeys: Object.keys(storage) as Hex[] }))

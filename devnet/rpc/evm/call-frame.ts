@@ -56,20 +56,20 @@ export function withTransactionGas(frame: CallFrame, { gas, gasUsed }: Transacti
 export function buildFrames(traces: readonly ParityTrace[], onlyTopCall: boolean): CallFrame {
   const root = traces.find(({ traceAddress }) => traceAddress.length === 0);
   if (root === undefined) throw new RangeError("a transaction's traces begin with its outermost call");
-  return frameOf(root, onlyTopCall ? [] : traces);
+  return buildFrame(root, onlyTopCall ? [] : traces);
 }
 
-function frameOf(trace: ParityTrace, all: readonly ParityTrace[]): CallFrame {
+function buildFrame(trace: ParityTrace, all: readonly ParityTrace[]): CallFrame {
   const children = all.filter((other) => isChild(other.traceAddress, trace.traceAddress));
-  const calls = children.map((child) => frameOf(child, all));
-  return { ...ownFrame(trace), ...(calls.length === 0 ? {} : { calls }) };
+  const calls = children.map((child) => buildFrame(child, all));
+  return { ...buildOwnFrame(trace), ...(calls.length === 0 ? {} : { calls }) };
 }
 
 function isChild(address: readonly number[], parent: readonly number[]): boolean {
   return address.length === parent.length + 1 && parent.every((step, index) => address[index] === step);
 }
 
-function ownFrame(trace: ParityTrace): CallFrame {
+function buildOwnFrame(trace: ParityTrace): CallFrame {
   const { action, result } = trace;
   if (trace.type === "suicide") {
     return {

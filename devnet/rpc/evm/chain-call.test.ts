@@ -1,15 +1,15 @@
 import { encodeErrorResult, parseAbi, stringToHex } from "viem";
 import { expect, test } from "vitest";
-import { revertMessage } from "./chain-call.ts";
+import { formatRevert } from "./chain-call.ts";
 
 const abi = parseAbi(["error Error(string)", "error Panic(uint256)", "error Own(uint256 amount)"]);
 
 function text(reason: string): Promise<string> {
-  return revertMessage(encodeErrorResult({ abi, errorName: "Error", args: [reason] }));
+  return formatRevert(encodeErrorResult({ abi, errorName: "Error", args: [reason] }));
 }
 
 function panic(code: bigint): Promise<string> {
-  return revertMessage(encodeErrorResult({ abi, errorName: "Panic", args: [code] }));
+  return formatRevert(encodeErrorResult({ abi, errorName: "Panic", args: [code] }));
 }
 
 test("Solidity's own errors give their reason, in geth's words", async () => {
@@ -27,5 +27,5 @@ test.each([
   ["a word of zeros", `0x${"00".repeat(32)}`],
   ["a selector without its reason", "0x08c379a0"],
 ] as const)("%s has no reason", async (_, data) => {
-  expect(await revertMessage(data)).toBe("execution reverted");
+  expect(await formatRevert(data)).toBe("execution reverted");
 });

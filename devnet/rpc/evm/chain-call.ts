@@ -31,18 +31,18 @@ export async function runCall<T>(
   try {
     return await node.anvil.request<T>(method, [call, block, ...given]);
   } catch (error) {
-    throw (await revertError(error)) ?? (await haltError(node, error, chainCall)) ?? error;
+    throw (await toRevertError(error)) ?? (await toHaltError(node, error, chainCall)) ?? error;
   }
 }
 
 /** Converts a revert to geth's error; undefined for any other error. Anvil returns errors that it can't know as text. */
-async function revertError(error: unknown): Promise<RpcError | undefined> {
+async function toRevertError(error: unknown): Promise<RpcError | undefined> {
   if (!(error instanceof AnvilRequestError) || error.code !== errorCode.reverted) return undefined;
-  return new RpcError(error.code, await revertMessage(error.data as Hex), error.data);
+  return new RpcError(error.code, await formatRevert(error.data as Hex), error.data);
 }
 
 /** Converts a halt of the EVM to geth's error; undefined for any other error. */
-async function haltError(node: Node, error: unknown, chainCall: ChainCall): Promise<RpcError | undefined> {
+async function toHaltError(node: Node, error: unknown, chainCall: ChainCall): Promise<RpcError | undefined> {
   const halt = readHalt(error);
   if (halt === undefined) return undefined;
   const { call, block, ...overrides } = chainCall;
@@ -96,12 +96,12 @@ const panics: Readonly<Record<string, string>> = {
 };
 
 /** Formats geth's message for a revert: with the reason if the error is Solidity's, without it for a contract's own errors. */
-export async function revertMessage(data: Hex): Promise<string> {
-  const reason = await reasonOf(data);
+export async function formatRevert(data: Hex): Promise<string> {
+  const reason = await readReason(data);
   return reason === undefined ? "execution reverted" : `execution reverted: ${reason}`;
 }
 
-async function reasonOf(data: Hex): Promise<string | undefined> {
+async function readReason(data: Hex): Promise<string | undefined> {
   if (data === "0x") return undefined;
   // Loaded with the first use, to keep the node's start short.
   const { BaseError, decodeErrorResult } = await import("viem");

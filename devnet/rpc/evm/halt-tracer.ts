@@ -39,14 +39,14 @@ type Rerun =
  * Finds the instructions at which the frames of a run halted, if their text names it, in the order in which the frames ended.
  * Empty if the run is too long to be followed or its state is pruned.
  */
-async function haltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltPlace | undefined)[]> {
+async function findHaltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltPlace | undefined)[]> {
   const failed = await runAgain(node, rerun);
-  return failed.filter(([error]) => needsPlace(haltName(error))).map(([, last]) => placeOf(last));
+  return failed.filter(([error]) => needsPlace(readHaltName(error))).map(([, last]) => toPlace(last));
 }
 
 /** Finds the instruction at which a run as a whole halted. */
 export async function findHaltPlace(node: Node, rerun: Rerun): Promise<HaltPlace | undefined> {
-  return (await haltPlaces(node, rerun)).at(-1);
+  return (await findHaltPlaces(node, rerun)).at(-1);
 }
 
 async function runAgain({ anvil }: Node, rerun: Rerun): Promise<readonly FailedFrame[]> {
@@ -63,11 +63,11 @@ async function runAgain({ anvil }: Node, rerun: Rerun): Promise<readonly FailedF
 }
 
 /** The outermost frame says `execution halted: StackUnderflow`. */
-function haltName(error: string): string {
+function readHaltName(error: string): string {
   return error.replace("execution halted: ", "");
 }
 
-function placeOf(last: FailedFrame[1]): HaltPlace | undefined {
+function toPlace(last: FailedFrame[1]): HaltPlace | undefined {
   return last === null ? undefined : { opcode: last[0], stackItems: last[1] };
 }
 
@@ -75,7 +75,7 @@ function placeOf(last: FailedFrame[1]): HaltPlace | undefined {
 export async function withGethHalts(node: Node, frame: CallFrame, rerun: Rerun): Promise<CallFrame> {
   const count = countUnplaced(frame);
   if (count === 0) return rewrite(frame, []);
-  const places = await haltPlaces(node, rerun);
+  const places = await findHaltPlaces(node, rerun);
   // A trace of the outermost call alone has none of the others.
   return rewrite(frame, places.slice(Math.max(0, places.length - count)));
 }

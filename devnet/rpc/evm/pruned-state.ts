@@ -24,13 +24,13 @@ export function withPrunedStates({ request }: Chain): Chain {
       try {
         return await request<T>(method, params);
       } catch (error) {
-        throw (await prunedState(error, request)) ?? error;
+        throw (await toPrunedStateError(error, request)) ?? error;
       }
     },
   };
 }
 
-async function prunedState(error: unknown, request: Chain["request"]): Promise<PrunedStateError | undefined> {
+async function toPrunedStateError(error: unknown, request: Chain["request"]): Promise<PrunedStateError | undefined> {
   const block = error instanceof AnvilRequestError ? findRequestedBlock(error.message) : undefined;
   if (block === undefined || block.requested > block.head) return undefined;
   const number: Hex = `0x${block.requested.toString(16)}`;

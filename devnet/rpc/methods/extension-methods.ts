@@ -14,7 +14,7 @@ export function createExtensionMethods(node: Node): MethodGroup {
     const [id] = readParams([blockNumberOrTag], params);
     return requireBlock(node, id);
   };
-  const answer = numberForm(node);
+  const answer = chooseNumberForm(node);
   const identity = ({ number, hash: blockHash }: Block) => ({ blockNumber: answer(Number(number)), blockHash });
   return {
     eth_getProposerByTxHash: async (params) => {
@@ -25,11 +25,11 @@ export function createExtensionMethods(node: Node): MethodGroup {
       const validatorIndex = answer(validatorAddresses.indexOf(block.miner));
       return { transactionHash: transaction, ...identity(block), proposer: block.miner, validatorIndex };
     },
-    eth_getProposersByBlockNumber: async (params) => proposers(await read(params)),
+    eth_getProposersByBlockNumber: async (params) => listProposers(await read(params)),
     debug_getValidatorInfo: async (params) => {
       const [id] = readParams([blockNumberOrTag.optional()], params);
       const block = await requireBlock(node, id ?? "latest");
-      return { ...identity(block), ...(await validatorInfo(Number(block.number), answer)) };
+      return { ...identity(block), ...(await buildValidatorInfo(Number(block.number), answer)) };
     },
     debug_getBlockProof: async (params) => {
       const { proveBlock } = await import("../block-proof.ts");
@@ -48,23 +48,23 @@ export function createExtensionMethods(node: Node): MethodGroup {
     debug_protocolVersion: async (params) => {
       readParams([], params);
       const stable = await requireBlock(node, "finalized");
-      return protocolVersion(node, answer(Number(stable.number)));
+      return buildProtocolVersion(node, answer(Number(stable.number)));
     },
   };
 }
 
 type NumberForm = (value: number) => Hex | number;
 
-function numberForm({ numbers = "hexadecimal" }: Node): NumberForm {
+function chooseNumberForm({ numbers = "hexadecimal" }: Node): NumberForm {
   return numbers === "decimal" ? (value) => value : (value) => `0x${value.toString(16)}`;
 }
 
 /** Lists the one proposer of a block; nobody proposed the genesis block. */
-function proposers(block: Block): readonly Hex[] {
+function listProposers(block: Block): readonly Hex[] {
   return Number(block.number) === 0 ? [] : [block.miner];
 }
 
-async function validatorInfo(height: number, answer: NumberForm) {
+async function buildValidatorInfo(height: number, answer: NumberForm) {
   const { deriveBlsPublicKey } = await import("../block-proof.ts");
   return {
     nextProposer: findProposer(height + 1),
@@ -73,19 +73,19 @@ async function validatorInfo(height: number, answer: NumberForm) {
       address,
       blsPublicKey: deriveBlsPublicKey(address),
       votingPower: answer(1),
-      proposedBlocks: answer(proposedBlocks(height, index)),
+      proposedBlocks: answer(countProposedBlocks(height, index)),
     })),
   };
 }
 
 /** Counts the blocks that a validator proposed from block 1 to `height`. */
-function proposedBlocks(height: number, index: number): number {
+function countProposedBlocks(height: number, index: number): number {
   const upTo = Math.floor((height - index + validatorAddresses.length) / validatorAddresses.length);
   return index === 0 ? upTo - 1 : Math.max(0, upTo);
 }
 
 /** The devnet has one specification version, which never changes; the stable block is the newest final one. */
-function protocolVersion({ version }: Node, currentStableBlock: Hex | number) {
+function buildProtocolVersion({ version }: Node, currentStableBlock: Hex | number) {
   return {
     binaryVersion: version,
     currentSpecVersion: 1,

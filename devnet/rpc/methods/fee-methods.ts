@@ -30,13 +30,13 @@ export function createFeeMethods(node: Node): MethodGroup {
     },
     eth_feeHistory: async (params) => {
       const [count, newest, rewards] = readParams([blockCount, blockNumberOrTag, percentiles.optional()], params);
-      return feeHistory(node, Math.min(Number(count), historyBlocksMax), newest, rewards ?? []);
+      return computeFeeHistory(node, Math.min(Number(count), historyBlocksMax), newest, rewards ?? []);
     },
   };
 }
 
 /** Computes the history from the blocks, because anvil forgets the fees of earlier blocks when it is started again. */
-async function feeHistory(node: Node, count: number, newest: string, rewards: readonly number[]) {
+async function computeFeeHistory(node: Node, count: number, newest: string, rewards: readonly number[]) {
   const last = await resolveNumber(node, newest);
   const head = await resolveNumber(node, "latest");
   if (last > head) {
@@ -50,7 +50,7 @@ async function feeHistory(node: Node, count: number, newest: string, rewards: re
     const block = await readBlock(node, toHex(number));
     if (block === null) throw new RpcError(errorCode.server, "header not found");
     blocks.push(block);
-    if (rewards.length > 0) reward.push(await blockRewards(node, block, rewards));
+    if (rewards.length > 0) reward.push(await computeBlockRewards(node, block, rewards));
   }
   return {
     oldestBlock: toHex(first),
@@ -60,7 +60,7 @@ async function feeHistory(node: Node, count: number, newest: string, rewards: re
   };
 }
 
-async function blockRewards(node: Node, block: Block, rewards: readonly number[]): Promise<Hex[]> {
+async function computeBlockRewards(node: Node, block: Block, rewards: readonly number[]): Promise<Hex[]> {
   const receipts = block.transactions.length === 0 ? [] : await readReceipts(node, block);
   return computeRewards(rewards, receipts, block);
 }

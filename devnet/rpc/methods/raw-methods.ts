@@ -10,18 +10,18 @@ export function createRawMethods(node: Node): MethodGroup {
     return requireBlock(node, id);
   };
   return {
-    debug_getRawHeader: async (params) => (await encoding()).encodeHeader(await read(params)),
+    debug_getRawHeader: async (params) => (await loadEncoding()).encodeHeader(await read(params)),
     debug_getRawBlock: async (params) => {
       const block = await read(params);
       const transactions: Hex[] = [];
       for (const transaction of block.transactions) {
         transactions.push(await node.anvil.request<Hex>("debug_getRawTransaction", [transaction]));
       }
-      return (await encoding()).encodeBlock(block, transactions);
+      return (await loadEncoding()).encodeBlock(block, transactions);
     },
     debug_getRawReceipts: async (params) => {
       const receipts = await readReceipts(node, await read(params));
-      return receipts.map((await encoding()).encodeReceipt);
+      return receipts.map((await loadEncoding()).encodeReceipt);
     },
     debug_getRawTransaction: async (params) =>
       node.anvil.request("debug_getRawTransaction", readParams([hash], params)),
@@ -29,6 +29,6 @@ export function createRawMethods(node: Node): MethodGroup {
 }
 
 /** Loaded with the first use, to keep the node's start short. */
-function encoding() {
+function loadEncoding() {
   return import("../raw-encoding.ts");
 }

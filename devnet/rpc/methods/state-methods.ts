@@ -15,20 +15,20 @@ type Proof = Readonly<{ storageProof: readonly Readonly<{ key: Hex; value: Hex; 
 /** Creates the methods for accounts, their storage, calls and raw transactions. */
 export function createStateMethods(node: Node): MethodGroup {
   const { anvil } = node;
-  const ofAccount = (method: string) => async (params: readonly unknown[]) =>
+  const createAccountMethod = (method: string) => async (params: readonly unknown[]) =>
     anvil.request(method, readParams([address, stateBlock], params));
   let knownChainId: Promise<Hex> | undefined;
   const chainId = async () => Number(await (knownChainId ??= anvil.request<Hex>("eth_chainId")));
   return {
-    eth_getBalance: ofAccount("eth_getBalance"),
-    eth_getTransactionCount: ofAccount("eth_getTransactionCount"),
-    eth_getCode: ofAccount("eth_getCode"),
-    eth_getAccount: ofAccount("eth_getAccount"),
+    eth_getBalance: createAccountMethod("eth_getBalance"),
+    eth_getTransactionCount: createAccountMethod("eth_getTransactionCount"),
+    eth_getCode: createAccountMethod("eth_getCode"),
+    eth_getAccount: createAccountMethod("eth_getAccount"),
     eth_getStorageAt: async (params) =>
       anvil.request("eth_getStorageAt", readParams([address, slot, stateBlock], params)),
     eth_getProof: async (params) => {
       const [account, keys, block] = readParams([address, storageKeys, stateBlock], params);
-      const proof = await anvil.request<Proof>("eth_getProof", [account, keys.map(padWord), block]);
+      const proof = await anvil.request<Proof>("eth_getProof", [account, keys.map(toWord), block]);
       const storageProof = proof.storageProof.map((entry, index) => ({ ...entry, key: keys[index] ?? entry.key }));
       return { ...proof, storageProof };
     },
@@ -61,6 +61,6 @@ async function estimateGas(node: Node, chainCall: ChainCall): Promise<Hex> {
 }
 
 /** Anvil wants whole words where EIP-1186 and geth take any number of digits. */
-function padWord(key: Hex): Hex {
+function toWord(key: Hex): Hex {
   return `0x${key.slice(2).padStart(64, "0")}`;
 }

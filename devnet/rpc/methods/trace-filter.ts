@@ -37,7 +37,7 @@ export async function answerTraceFilter(node: Node, params: readonly unknown[]):
   const found: unknown[] = [];
   let skip = filter.after ?? 0;
   for (let from = first; from <= last && found.length < wanted; from += blocksPerCall) {
-    const traces = await tracesBetween(node, from, Math.min(from + blocksPerCall - 1, last), filter);
+    const traces = await requestTraces(node, from, Math.min(from + blocksPerCall - 1, last), filter);
     for (const trace of traces.slice(skip)) {
       if (found.length < wanted) found.push(trace);
     }
@@ -48,7 +48,7 @@ export async function answerTraceFilter(node: Node, params: readonly unknown[]):
 
 type Filter = z.output<typeof filterSchema>;
 
-async function tracesBetween(node: Node, from: number, to: number, filter: Filter): Promise<readonly unknown[]> {
+async function requestTraces(node: Node, from: number, to: number, filter: Filter): Promise<readonly unknown[]> {
   return node.anvil.request<readonly unknown[]>("trace_filter", [
     {
       fromBlock: toHex(from),

@@ -15,7 +15,7 @@ import { answerTraceFilter } from "./trace-filter.ts";
 
 /** Creates the methods that trace by `callTracer`, and `trace_filter`. */
 export function createTraceMethods(node: Node): MethodGroup {
-  const ofBlock = (id: z.ZodType<string>) => async (params: readonly unknown[]) => {
+  const createBlockMethod = (id: z.ZodType<string>) => async (params: readonly unknown[]) => {
     const [block, given] = readParams([id, tracerOptions], params);
     return traceBlock(node, await requireTraceable(node, block), readTracerOptions(given));
   };
@@ -28,8 +28,8 @@ export function createTraceMethods(node: Node): MethodGroup {
       const [call, block, given] = readParams([callObject, stateBlock.optional(), tracerOptions], params);
       return traceCall(node, call, block ?? "latest", readTracerOptions(given));
     },
-    debug_traceBlockByHash: ofBlock(hash),
-    debug_traceBlockByNumber: ofBlock(blockNumberOrTag),
+    debug_traceBlockByHash: createBlockMethod(hash),
+    debug_traceBlockByNumber: createBlockMethod(blockNumberOrTag),
     trace_filter: (params) => answerTraceFilter(node, params),
   };
 }
@@ -37,12 +37,12 @@ export function createTraceMethods(node: Node): MethodGroup {
 /** @throws {RpcError} -32000 with geth's texts for the genesis, and for a block that is not there. */
 async function requireTraceable(node: Node, id: string): Promise<Block> {
   const block = await readBlock(node, id);
-  if (block === null) throw new RpcError(errorCode.server, `block ${blockName(id)} not found`);
+  if (block === null) throw new RpcError(errorCode.server, `block ${formatBlockId(id)} not found`);
   if (Number(block.number) === 0) throw new RpcError(errorCode.server, "genesis is not traceable");
   return block;
 }
 
-function blockName(id: string): string {
+function formatBlockId(id: string): string {
   return id.startsWith("0x") && id.length < 66 ? `#${BigInt(id)}` : id;
 }
 
@@ -60,12 +60,12 @@ async function traceTransaction(node: Node, transaction: Hex, options: CallTrace
     node.anvil.request<{ gas: Hex } | null>("eth_getTransactionByHash", [transaction]),
   ]);
   if (receipt === null || body === null) throw new RpcError(errorCode.server, "transaction not found");
-  const frame = await withGethHalts(node, await traceAgain(node, transaction, options), { transaction });
+  const frame = await withGethHalts(node, await runAgain(node, transaction, options), { transaction });
   return withTransactionGas(frame, { gas: body.gas, gasUsed: receipt.gasUsed });
 }
 
 /** Runs the transaction again if the state before it is still there; otherwise takes the kept traces. */
-async function traceAgain(node: Node, transaction: Hex, options: CallTracerOptions): Promise<CallFrame> {
+async function runAgain(node: Node, transaction: Hex, options: CallTracerOptions): Promise<CallFrame> {
   try {
     return await node.anvil.request<CallFrame>("debug_traceTransaction", [transaction, options]);
   } catch (error) {
