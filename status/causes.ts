@@ -1,6 +1,6 @@
 import type { Condition, ConditionType } from "./condition.ts";
 
-/** Sides that a cause makes wrong, too: with any reason, or with one of those that are named. */
+/** Conditions that a cause makes wrong, too: with any reason, or with one of those listed. */
 type Effects = Readonly<{ [Type in ConditionType]?: "any" | readonly Condition["reason"][] }>;
 
 /** One cause, and what follows from it. */
@@ -8,7 +8,7 @@ type Cause = Readonly<{ type: ConditionType; reasons?: readonly Condition["reaso
 
 const toolFails = ["Failed", "TimedOut", "Garbage", "NotFound", "NotExecutable", "TooMuchOutput"] as const;
 
-/** What a node that gives no answer can't do. */
+/** Effects of a node that gives no answer. */
 const ofSilence: Effects = {
   ChainIdExpected: "any",
   HeightAdvancing: "any",
@@ -26,7 +26,7 @@ const ofSilence: Effects = {
   RestartSettled: "any",
 };
 
-/** A node whose chain stands still, or that is on another one. */
+/** Effects of a chain that stands still, or of a node on another chain. */
 const ofStandstill: Effects = {
   HeightCurrent: "any",
   GatewayServing: "any",
@@ -36,8 +36,8 @@ const ofStandstill: Effects = {
 };
 
 /**
- * What makes what wrong, causes first: each stands after whatever can be its own cause. Reasons tell apart what only looks alike: metrics
- * stop with the node, a Pushgateway that is away is another matter.
+ * Causes and their effects, causes first: each stands after whatever can be its own cause. Reasons tell apart what only looks alike: metrics
+ * stop with the node, but not because of an unreachable Pushgateway.
  */
 export const causes: readonly Cause[] = [
   {
@@ -118,7 +118,7 @@ export function explains(cause: Condition, effect: Condition): boolean {
   });
 }
 
-/** The place of a condition in the order of causes; one that causes nothing else comes last. */
+/** Ranks a condition in the order of causes; one that causes nothing else comes last. */
 export function rankCondition({ type, reason }: Condition): number {
   const rank = causes.findIndex((cause) => cause.type === type && cause.reasons?.includes(reason) !== false);
   return rank === -1 ? causes.length : rank;

@@ -1,13 +1,13 @@
 import { Gauge, type Registry } from "prom-client";
 
-/** What the page draws: the chain's height, and how far pruning may go and has gone (versions). */
+/** Series that the page draws: the chain's height, and how far pruning may go and has gone (versions). */
 export type Charts = Readonly<{ heights: Series; prunable: Series; pruned: Series }>;
 
 const pointsInChart = 120;
 const tenMinutesMs = 600_000;
 const dayMs = 86_400_000;
 
-/** Ten minutes of heights and a day of pruning. */
+/** Creates empty charts of ten minutes of heights and a day of pruning. */
 export function createCharts(): Charts {
   return {
     heights: createSeries({ pointsKept: pointsInChart, spanMs: tenMinutesMs }),
@@ -22,7 +22,7 @@ export type SeriesPoint = Readonly<{ atMs: number; value: number }>;
 /** The last values of something, for a small chart. */
 export type Series = Readonly<{ add: (point: SeriesPoint) => void; list: () => readonly SeriesPoint[] }>;
 
-/** How many values a chart has at most, and how far back they go. */
+/** Most values of a chart, and the time that they span. */
 export type SeriesOptions = Readonly<{ pointsKept: number; spanMs: number }>;
 
 /**
@@ -42,7 +42,7 @@ export function createSeries({ pointsKept, spanMs }: SeriesOptions): Series {
   };
 }
 
-/** The index of the point, neither first nor last, that lies nearest to the line through its neighbours, as the area between them. */
+/** Finds the index of the point, neither first nor last, that lies nearest to the line through its neighbours, by the area between them. */
 function leastInformative(points: readonly SeriesPoint[]): number {
   const areas = points.slice(1, -1).map((point, index) => area(points[index], point, points[index + 2]));
   return areas.indexOf(Math.min(...areas)) + 1;

@@ -4,12 +4,12 @@ import type { Clock } from "#daemon/clock.ts";
 import { conditionTypes, type Condition, type ConditionReport, type ConditionType } from "./condition.ts";
 import type { EventLog } from "./event-log.ts";
 
-/** Where the sidecar's parts say how the node is. */
+/** Present conditions of the node, as the sidecar's parts report them. */
 export type ConditionBoard = Readonly<{
   /** Sets a condition. Logged, counted and dated only when its status or reason changes. */
   set: (report: ConditionReport) => void;
   get: (type: ConditionType) => Condition | undefined;
-  /** All that were said, in the order of {@link conditionTypes}. */
+  /** All that were set, in the order of {@link conditionTypes}. */
   list: () => readonly Condition[];
 }>;
 

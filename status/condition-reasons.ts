@@ -1,4 +1,4 @@
-/** Why the tool of the node gave no answer; `NodeCliWorking` and `AutoPruneOn` share the words. */
+/** Failures of the node's tool, as reasons; `NodeCliWorking` and `AutoPruneOn` share them. */
 const nodeCliFailures = ["NotFound", "NotExecutable", "TimedOut", "TooMuchOutput", "Garbage", "Failed"] as const;
 
 /**

@@ -6,18 +6,18 @@ import { conditionReasons } from "./condition-reasons.ts";
  */
 export type Condition = ConditionReport &
   Readonly<{
-    /** When the status or the reason last changed, ISO 8601. */
+    /** Time of the last change of status or reason, ISO 8601. */
     since: string;
   }>;
 
-/** A condition as the part that watches it says it. `reason` is one word for machines, and belongs to its type and status. */
+/** A condition as the part that watches it reports it. `reason` is one word for machines, and belongs to its type and status. */
 export type ConditionReport<Type extends ConditionType = ConditionType> = {
   [T in Type]: {
     [S in ConditionStatus]: Readonly<{
       type: T;
       status: S;
       reason: (typeof conditionReasons)[T][S][number];
-      /** What is so, where, and what to do if it is wrong. */
+      /** Finding for people: what was found, where, and what to do if it is wrong. */
       message: string;
     }>;
   }[ConditionStatus];
@@ -225,7 +225,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "RestartSettled ProgramMissing": "The node can't be restarted",
 };
 
-/** A condition's title as the page shows it. It never reads as right while nobody knows. */
+/** Finds a condition's title for the page. It never reads as right while nobody knows. */
 export function findConditionTitle({ type, status, reason }: Pick<Condition, "type" | "status" | "reason">): string {
   const side: Readonly<{ right: string; wrong: string; unknown?: Readonly<Record<string, string>> }> = titles[type];
   const whole = { True: side.right, False: side.wrong, Unknown: side.unknown?.[reason] ?? `Not known: ${type}` };

@@ -5,9 +5,9 @@ export type SidecarEvent = Readonly<{
   /** ISO 8601. */
   at: string;
   kind: EventKind;
-  /** What happened; a sentence that stands alone. */
+  /** The event as a sentence that stands alone. */
   message: string;
-  /** Why it was done, where that is not part of the sentence. */
+  /** Reason of the change, if the sentence does not give it. */
   why?: string;
 }>;
 
@@ -24,23 +24,23 @@ export type EventKind =
   | "adopt"
   | "upgrade";
 
-/** Events of what was only observed. */
+/** Kinds of events that were only observed. */
 export type ObservationKind = "condition" | "version";
 
-/** Events of what was done, or was to be done. */
+/** Kinds of changes, made or intended. */
 export type ChangeKind = Exclude<EventKind, ObservationKind>;
 
-/** What the audit log says of an event that is a change, besides the event itself. */
+/** Fields that the audit log adds to an event that is a change. */
 export type EventChange = Readonly<{
-  /** Who did it: `sidecar` by itself, the command that a person ran, or `somebody else`. */
+  /** Author: `sidecar` by itself, the command that a person ran, or `somebody else`. */
   by: string;
-  /** `unknown` where the end is another event's. */
+  /** `unknown` if another event reports the end. */
   outcome: "success" | "failure" | "unknown";
   before?: unknown;
   after?: unknown;
 }>;
 
-/** What the sidecar did by itself. */
+/** Author and outcome of a change that the sidecar made by itself. */
 export const doneBySidecar = { by: "sidecar", outcome: "success" } as const;
 
 /** A change before it is made. */
@@ -52,14 +52,14 @@ export type EventLog = Readonly<{
     (kind: ObservationKind, message: string, why?: string): void;
     (kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
   };
-  /** Has the audit log say what is about to be done, its outcome `unknown`; no event that anybody sees. */
+  /** Records a change that is about to be made in the audit log, its outcome `unknown`; adds no visible event. */
   begin: (kind: ChangeKind, message: string, why: string | undefined, change: BeginningChange) => void;
-  /** Has the audit log say that what was tried failed, and why; no event that anybody sees, because a condition shows it. */
+  /** Records in the audit log that a change failed, and why; adds no visible event, because a condition shows it. */
   fail: (kind: ChangeKind, message: string, why: string, change: BeginningChange) => void;
   list: () => readonly SidecarEvent[];
 }>;
 
-/** How many events are kept. */
+/** Most events that are kept. */
 export const eventsKept = 100;
 
 /** Creates an event log that lasts as long as its process. */

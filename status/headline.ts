@@ -2,7 +2,7 @@ import { findConditionTitle, type Condition } from "./condition.ts";
 import type { Incident } from "./incident.ts";
 import { servesTraffic, type Verdict } from "./verdict.ts";
 
-/** What the page says first: a state of two or three words, and in a sentence or two why, and what the sidecar does about it. */
+/** First words of the page: a state in two or three words; then its cause, and what the sidecar does about it, in a sentence or two. */
 export type Headline = Readonly<{ state: HeadlineState; cause: string }>;
 
 export type HeadlineState =
@@ -17,7 +17,7 @@ export type HeadlineState =
   | "Not looked after"
   | "Not fully known";
 
-/** Says how the node is in few words. Pure. */
+/** Writes the node's state in few words. Pure. */
 export function writeHeadline(
   verdict: Verdict,
   conditions: readonly Condition[],
@@ -92,7 +92,7 @@ function causeOf({ cause }: Incident): string {
   return shortCauses[`${cause.type} ${cause.reason}`] ?? `${findConditionTitle(cause)}.`;
 }
 
-/** What the sidecar does about a node that is down, by the reason of `RestartSettled`. */
+/** Actions of the sidecar for a node that is down, by the reason of `RestartSettled`. */
 const actions: Readonly<Record<string, string>> = {
   Running: "Gatehouse is restarting it.",
   Settling: "Gatehouse is about to restart it.",

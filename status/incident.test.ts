@@ -15,7 +15,7 @@ function condition(type: ConditionType, reason: string, status: Condition["statu
 
 const right = [condition("RpcAnswering", "Answering", "True"), condition("Unheld", "NoHold", "True")];
 
-/** What a node whose process is gone leaves on the board. */
+/** Conditions of a node whose process is gone. */
 const nodeGone = [
   condition("RpcAnswering", "Refused"),
   condition("HeightAdvancing", "NoNewBlock"),

@@ -3,7 +3,7 @@ import type { Condition } from "./condition.ts";
 import { barsTraffic, isAtWork, isBlind, neededForTraffic } from "./verdict.ts";
 
 /**
- * How much an incident matters: `critical` (the node serves nobody, or nobody looks after it), `warning` (it serves, and something is wrong),
+ * Urgency of an incident: `critical` (the node serves nobody, or nobody looks after it), `warning` (it serves, and something is wrong),
  * `working` (the sidecar is at it), `unknown` (something could not be looked at).
  */
 export type IncidentSeverity = (typeof severities)[number];
@@ -14,11 +14,11 @@ const severities = ["critical", "working", "warning", "unknown"] as const;
 export type Incident = Readonly<{
   cause: Condition;
   severity: IncidentSeverity;
-  /** What is wrong too, and will most likely be right again with the cause. */
+  /** Other wrong conditions, which will most likely be right again with the cause. */
   consequences: readonly Condition[];
 }>;
 
-/** The root causes of all that is wrong or not known, the most urgent first. Pure. */
+/** Finds the root causes of all that is wrong or not known, the most urgent first. Pure. */
 export function findIncidents(conditions: readonly Condition[]): readonly Incident[] {
   let left: readonly Condition[] = conditions.filter(isProblem).toSorted((a, b) => rankCondition(a) - rankCondition(b));
   const found: Incident[] = [];
@@ -31,7 +31,7 @@ export function findIncidents(conditions: readonly Condition[]): readonly Incide
   return found.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
 }
 
-/** What follows from a cause, and from what follows from it. */
+/** Finds the conditions that follow from a cause, directly or through one that does. */
 function followers(cause: Condition, others: readonly Condition[]): readonly Condition[] {
   const direct = others.filter((other) => explains(cause, other));
   const rest = others.filter((other) => !direct.includes(other));
@@ -42,7 +42,7 @@ function followers(cause: Condition, others: readonly Condition[]): readonly Con
 /** Reasons for which a condition is Unknown because nobody has had the time to look. */
 const notYetSeen: ReadonlySet<string> = new Set(["NotPassed", "HeadAwaited"]);
 
-/** What has not been looked at yet is nothing to report. */
+/** Whether a condition is to be reported; one that has not been looked at yet is not. */
 function isProblem(condition: Condition): boolean {
   const { status, reason } = condition;
   return status === "False" || reason === "NodeUnfit" || (isBlind(condition) && !notYetSeen.has(reason));

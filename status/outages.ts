@@ -4,21 +4,21 @@ export type Outage = Readonly<{
   fromMs: number;
   /** Absent while it lasts. */
   toMs?: number;
-  /** It was already so at the first look: it began earlier. */
+  /** Whether it began before the first look. */
   beganEarlier: boolean;
 }>;
 
-/** When the node did not serve, and since when the present state lasts. */
+/** Times in which the node did not serve, and the start of its present state. */
 export type Outages = Readonly<{
   /** Notes how it is now; `serves` is undefined while it is not known. */
   note: (now: Readonly<{ state: string; serves: boolean | undefined }>) => void;
-  /** Since when the state is the same (wall clock), and whether it was already so at the first look. */
+  /** Start of the present state (wall clock), and whether that was the state at the first look already. */
   since: () => Readonly<{ atMs: number; beganEarlier: boolean }> | undefined;
   /** Oldest first. */
   list: () => readonly Outage[];
 }>;
 
-/** How many outages are kept, and for how long. */
+/** Most outages that are kept, and the longest time. */
 const outagesKept = 50;
 const keptMs = 86_400_000;
 

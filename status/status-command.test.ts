@@ -33,7 +33,7 @@ const down = {
   verdict: { level: "down", title: "The node is down", message: "It is not fit for traffic." },
 };
 
-/** What the command prints about a listener that answers so, and its exit status. */
+/** Runs the command against a listener that answers so; returns its output and its exit status. */
 async function shown(status: number, body: string, options: Readonly<{ json?: boolean }> = {}) {
   await using server = createServer((_, response) => response.writeHead(status).end(body)).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -13,17 +13,16 @@ import {
   statusVerdict,
 } from "./status-shapes.ts";
 
-/** Which node's status is requested, and how the answer is shown. */
 export type StatusCommandOptions = Readonly<{
   /** The status listener of its sidecar or gateway, without a path. */
   url: string;
-  /** As that listener answered, for programs. */
+  /** Whether to print the listener's answer as it came, for programs. */
   json: boolean;
-  /** Shows it again every so often until `signal`; undefined: once. */
+  /** Time between two shows, until `signal` aborts; undefined: once. */
   everyMs: number | undefined;
 }>;
 
-/** How many of the last events are shown. */
+/** Most recent events that are shown. */
 const eventsShown = 5;
 
 const statusShape = z.object({
@@ -48,7 +47,7 @@ const statusShape = z.object({
 type Status = z.output<typeof statusShape>;
 
 /**
- * Shows in a terminal how a node is, as its sidecar or gateway says it. Returns the exit status: 0 when all is right, 2 when something is not,
+ * Shows a node's status in a terminal, as its sidecar or gateway reports it. Returns the exit status: 0 when all is right, 2 when something is not,
  * 1 when the listener could not be reached.
  */
 export async function runStatusCommand(
@@ -81,7 +80,7 @@ async function showOnce(
 const marks = { True: "ok", False: "WRONG", Unknown: "?" } as const;
 const colours = { True: "green", False: "red", Unknown: "yellow" } as const;
 
-/** What is wrong first, each with its time and what to do; what is right is counted. */
+/** Formats a status: wrong conditions first, each with its time and what to do; right ones are counted. */
 function statusText(status: Status, isColored: boolean): string {
   const { node, conditions, events } = status;
   const nowMs = Date.parse(status.at);
@@ -124,7 +123,7 @@ const units = [
   ["second", 1_000],
 ] as const;
 
-/** How long ago a time was, in its largest unit, e.g. `5 minutes ago`. */
+/** Formats the time since `at` in its largest unit, e.g. `5 minutes ago`. */
 function ago(at: string, nowMs: number): string {
   const passedMs = Math.max(0, nowMs - Date.parse(at));
   const [unit, unitMs] = units.find(([, ms]) => passedMs >= ms) ?? ["second", 1_000];

@@ -52,7 +52,7 @@ export const statusFigures = z.object({
   disk: z.object({ freeRatio: z.number(), freeBytes: z.number(), ...dated }).optional(),
 });
 
-/** What a status says first, in the page's words. A sidecar of an earlier release gives a verdict alone, and a gateway that runs alone not even that. Pure. */
+/** Reads the first words of a status, as the page has them. A sidecar of an earlier release gives a verdict alone, and a gateway that runs alone not even that. Pure. */
 export function readFirstWords({
   right,
   headline,

@@ -1,10 +1,10 @@
 import { findConditionTitle, type Condition, type ConditionType } from "./condition.ts";
 
-/** What the sidecar was set to do: wait for `gatehouse adopt`, act at once, or only observe. */
+/** Mode of the sidecar: wait for `gatehouse adopt`, act at once, or only observe. */
 export type UpkeepMode = "adopt" | "enforce" | "observe";
 
 /**
- * How the node is as a whole, worst first: `held` (the sidecar has stopped acting), `down` (the node serves no traffic), `waiting` (it
+ * State of the node as a whole, worst first: `held` (the sidecar has stopped acting), `down` (the node serves no traffic), `waiting` (it
  * serves, and the sidecar acts once a person says so), `wrong` (it serves, but not all is right), `working` (the sidecar is about to put
  * it right), `unknown` (nobody looks after it, or something was not or could not be looked at), `right`.
  */
@@ -12,17 +12,16 @@ export type VerdictLevel = (typeof verdictLevels)[number];
 
 export const verdictLevels = ["held", "down", "waiting", "wrong", "working", "unknown", "right"] as const;
 
-/** One look's worth of the node: what is so, and whether a person has to do anything. */
+/** Judgement of the node: its state, and whether a person has to do anything. */
 export type Verdict = Readonly<{ level: VerdictLevel; title: string; message: string }>;
 
-/** What a verdict is about. */
 export type VerdictScope = Readonly<{
   mode: UpkeepMode;
-  /** Sides that are watched by the settings: before all of them were looked at, nothing is called right. */
+  /** Conditions that the settings have watched: before all of them were looked at, nothing is called right. */
   watched: readonly ConditionType[];
 }>;
 
-/** What has to be so before the node takes traffic; `/readyz` requests the same. */
+/** Conditions that the node needs to take traffic; `/readyz` requires the same. */
 export const neededForTraffic = ["RpcAnswering", "ChainIdExpected", "HeightAdvancing", "GatewayServing"] as const;
 
 /**
@@ -78,7 +77,7 @@ function barring(conditions: readonly Condition[]): readonly Condition[] {
   );
 }
 
-/** Judges the whole by its conditions. Pure. */
+/** Judges the node as a whole by its conditions. Pure. */
 export function judgeVerdict(conditions: readonly Condition[], { mode, watched }: VerdictScope): Verdict {
   const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
   const wrong = conditions.filter(({ status }) => status === "False");
@@ -117,7 +116,7 @@ const waiting: Verdict = {
   message: "It has changed nothing. What it would change, and the command that lets it, stand below.",
 };
 
-/** What else is wrong was seen when somebody still looked, or is seen by others than the upkeep. */
+/** Other faults were seen before the upkeep stopped, or are seen by other parts of the sidecar. */
 function notLookedAfter({ message }: Condition, wrong: readonly Condition[]): Verdict {
   const others = wrong.filter(({ type }) => type !== "UpkeepCurrent");
   const also = others.length === 0 ? "" : ` Wrong as far as is known: ${titlesOf(others)}.`;

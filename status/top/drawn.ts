@@ -1,4 +1,4 @@
 import type { Paint } from "#daemon/command-line/paint.ts";
 
-/** How a part of the sheet is drawn: the characters in a line, and its colours. */
+/** Format of a part of the sheet: characters in a line, and colours. */
 export type Drawn = Readonly<{ width: number; paint: Paint }>;

@@ -2,14 +2,14 @@ import type { Drawn } from "./drawn.ts";
 import type { TopStatus } from "./top-status.ts";
 import { formatDuration, fit, formatPlain, wrap } from "./top-words.ts";
 
-/** How many root causes are shown whole. */
+/** Most root causes that are shown whole. */
 const problemsShown = 4;
 
 type Problem = NonNullable<TopStatus["incidents"]>[number];
 
 const colours: Readonly<Record<string, "red" | "yellow" | "blue">> = { critical: "red", working: "blue" };
 
-/** Draws what is not right, an entry for each root cause, with its steps. A gateway alone reports conditions and no causes. */
+/** Draws an entry for each root cause, with its steps. A gateway alone reports conditions and no causes. */
 export function renderProblems(
   { incidents, conditions }: TopStatus,
   nowMs: number,

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { downStatus, rightStatus } from "../testing/sample-status.ts";
 import { printTop } from "./top-command.ts";
 
-/** What the command prints about a listener that answers so, and its exit status. */
+/** Runs the command against a listener that answers so; returns its output and its exit status. */
 async function printed(body: string, { json = false }: Readonly<{ json?: boolean }> = {}) {
   await using server = createServer((_, response) => response.end(body)).listen(0, "127.0.0.1");
   await once(server, "listening");

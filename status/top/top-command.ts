@@ -7,18 +7,17 @@ import { openScreen, type Terminal } from "./top-screen.ts";
 import { renderSheet } from "./top-sheet.ts";
 import { topStatus, type TopStatus } from "./top-status.ts";
 
-/** Which node is watched, and how. */
 export type TopCommandOptions = Readonly<{
   /** The status listener of its sidecar or gateway, without a path. */
   url: string;
   everyMs: number;
-  /** As that listener answered, for programs. */
+  /** Whether to print the listener's answer as it came, for programs. */
   json: boolean;
 }>;
 
 const plainWidth = 80;
 
-/** Prints one sheet and ends: 0 all is right, 2 something is not, 1 the listener could not be reached. */
+/** Prints one sheet. Returns the exit status: 0 all is right, 2 something is not, 1 the listener could not be reached. */
 export async function printTop(
   { url, json }: Omit<TopCommandOptions, "everyMs">,
   output: CommandOutput,
@@ -34,18 +33,17 @@ export async function printTop(
   return isRight(status) ? exitStatus.clean : exitStatus.drift;
 }
 
-/** What a watch shows with. */
 export type TopDependencies = Readonly<{
   terminal: Terminal;
   isColored: boolean;
   mask: Mask;
-  /** Ends it, as a person's q does. */
+  /** Ends the watch, as the key q does. */
   signal: AbortSignal;
 }>;
 
 /**
- * Shows the node until a person ends it, and gives the terminal back. A listener that stops answering is shown as such over the last that was
- * known; one that has never answered ends it at once. Returns the exit status: 0 it was watched, 1 the listener could not be reached.
+ * Shows the node until a person ends it, and gives the terminal back. A listener that stops answering is shown as such over the last status;
+ * one that has never answered ends the watch at once. Returns the exit status: 0 it was watched, 1 the listener could not be reached.
  */
 export async function watchTop(
   { url, everyMs }: Omit<TopCommandOptions, "json">,

@@ -83,7 +83,7 @@ export function openScreen({ input, output }: Terminal): Screen {
   };
 }
 
-/** The first lines that fit; the terminal breaks a long one, such as a command, so that it can be copied whole. */
+/** Lists the first lines that fit; the terminal breaks a long one, such as a command, so that it can be copied whole. */
 function fitting(lines: readonly string[], { columns, rows }: typeof defaultSize): readonly string[] {
   let left = rows;
   const first = lines.findIndex((line) => {

@@ -15,12 +15,11 @@ import {
   wrap,
 } from "./top-words.ts";
 
-/** How a sheet is drawn. */
 export type SheetOptions = Readonly<{
   /** Characters in a line. */
   width: number;
   isColored: boolean;
-  /** Why the listener gives no answer now, and since when that is; the status is the last one then. */
+  /** Reason why the listener gives no answer now, and for how long; the status is the last one then. */
   silence?: Readonly<{ why: string; forMs: number }> | undefined;
 }>;
 

@@ -22,7 +22,7 @@ const traffic = z.object({
   limited: z.array(z.object({ tier: z.string(), limit: z.string(), perMinute: z.number() })),
 });
 
-/** What `gatehouse top` reads of a status; a gateway alone has no verdict, figures or traffic. */
+/** Fields of a status that `gatehouse top` reads; a gateway alone has no verdict, figures or traffic. */
 export const topStatus = z.object({
   at: z.iso.datetime(),
   right: z.boolean(),

@@ -1,16 +1,16 @@
-/** A number of three digits or so, grouped: `1,234,567`, `12.3`. */
+/** Formats a number to three digits or so, grouped: `1,234,567`, `12.3`. */
 export function formatNumber(value: number): string {
   return value.toLocaleString("en", { maximumSignificantDigits: value < 1_000 ? 3 : 21, maximumFractionDigits: 0 });
 }
 
-/** A share as percent. */
+/** Formats a share as percent. */
 export function formatPercent(ratio: number): string {
   return `${formatNumber(ratio * 100)} %`;
 }
 
 const byteUnits = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-/** A count of bytes in its largest unit. */
+/** Formats a count of bytes in its largest unit. */
 export function formatBytes(count: number): string {
   const power = Math.min(byteUnits.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, count)) / 10)));
   return `${formatNumber(count / 1_024 ** power)} ${byteUnits[power]}`;
@@ -23,7 +23,7 @@ const timeUnits = [
   ["s", 1],
 ] as const;
 
-/** How long something took or has been so, in at most two units: `1 min 15 s`. */
+/** Formats a duration in at most two units: `1 min 15 s`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   const first = timeUnits.findIndex(([, size]) => seconds >= size);
@@ -38,7 +38,7 @@ export function formatDuration(ms: number): string {
     .join(" ");
 }
 
-/** How old a figure is, in one unit. */
+/** Formats a figure's age in one unit. */
 export function formatAge(ms: number): string {
   return ms < 100_000 ? `${Math.max(0, Math.round(ms / 1_000))} s` : (formatDuration(ms).match(/^\d+ \S+/)?.[0] ?? "");
 }
@@ -46,7 +46,7 @@ export function formatAge(ms: number): string {
 /** Characters by which a text could steer a terminal: what a node says of itself is shown, not obeyed. */
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A text as one plain line. */
+/** Formats a text as one plain line. */
 export function formatPlain(text: string): string {
   return text.replaceAll(steering, " ");
 }
@@ -73,7 +73,7 @@ function pieces(word: string, width: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => characters.slice(index * width, (index + 1) * width).join(""));
 }
 
-/** A text of exactly `width` characters; one that is longer ends in `…`. */
+/** Pads or cuts a text to exactly `width` characters; one that is cut ends in `…`. */
 export function fit(text: string, width: number): string {
   const characters = [...formatPlain(text)];
   if (characters.length <= width) return characters.join("").padEnd(width);
