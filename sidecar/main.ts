@@ -74,7 +74,7 @@ function needsEngine({ restart, nodeCli }: SidecarSettings): boolean {
   return restart.driver === "docker" || nodeCli.runner === "docker";
 }
 
-/** The conditions that a sidecar watches by its settings, each of which is looked at soon after the start. */
+/** Lists the conditions that the settings have the sidecar watch; each is looked at soon after the start. */
 function watchedSides({
   health,
   lag,

@@ -12,7 +12,6 @@ import { createKubernetesApi } from "./upkeep/drivers/kubernetes-api.ts";
 import { createVolumeClaim } from "./volume/volume-claim.ts";
 import { measureFreeRatio, watchVolume } from "./volume/volume-watch.ts";
 
-/** What the watches of the node's storage read and report to. */
 export type NodeStorageDependencies = Readonly<{
   /** Knows the data directory, and whether anything may be changed now. */
   upkeep: Pick<Upkeep, "dataPath" | "mayAct">;
@@ -25,7 +24,7 @@ export type NodeStorageDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Watches the disk of the node's data and, where a claim is named, grows its volume. Disposing of it ends both watches. */
+/** Watches the disk of the node's data and, if a claim is set, grows its volume. Disposing of it ends both watches. */
 export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeStorageDependencies): AsyncDisposable {
   const { upkeep, state, ...shared } = dependencies;
   const { dataPath, mayAct } = upkeep;
@@ -55,14 +54,14 @@ export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeSt
   };
 }
 
-/** Watches the node's volume where a claim is named; settles when the watch has ended, undefined where there is none. */
+/** Watches the node's volume if a claim is set; settles when the watch has ended, undefined without a claim. */
 function watchNodeVolume(
   { volume, kubernetes, restart, upkeep }: Pick<SidecarSettings, "volume" | "kubernetes" | "restart" | "upkeep">,
   dependencies: Readonly<{
     dataPath: () => string | undefined;
     /** Whether the sidecar may change anything now: a volume never shrinks again. */
     mayAct: () => boolean;
-    /** When the volume was last grown, kept over restarts of the sidecar. */
+    /** Time of the volume's last growth, kept over restarts of the sidecar. */
     grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
     board: ConditionBoard;
     events: EventLog;

@@ -64,7 +64,7 @@ const refusals: Readonly<Record<number, ApiAnswer>> = {
   503: { description: "The sidecar is starting", body: errorBody },
 };
 
-/** An operation for whoever has the token. */
+/** Describes an operation that needs the token. */
 function controlOperation(answer: z.ZodType, operation: Omit<ApiOperation, "answers" | "security">): ApiOperation {
   const answers = { 200: { description: "What became of it", body: answer }, ...refusals };
   return { ...operation, security: ["bearer"], answers };
@@ -121,7 +121,7 @@ const incident = failure.extend({
   consequences: z.array(failure).describe("What fails because of it"),
 });
 
-/** What the sidecar's listener for operators answers; the routes of `gatehouse adopt`, `resume` and `upgrade` where there is a token for them. */
+/** Describes the API of the sidecar's listener for operators; with a control token, the control routes too. */
 export function describeSidecarApi({ isControlled }: Readonly<{ isControlled: boolean }>): Api {
   const status = describeStatusOperation({
     verdict: statusVerdict,

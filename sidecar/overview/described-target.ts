@@ -3,17 +3,17 @@ import { statusFigures, statusHeadline, statusNode, statusVerdict } from "#statu
 import type { VerdictLevel } from "#status/verdict.ts";
 import type { PaymentFigures } from "./payment-figures.ts";
 
-/** How a target is: the levels of a verdict, and `stale` where it gives no answer. */
+/** Level of a target: a verdict's, or `stale` if the target gives no answer. */
 export type TargetLevel = VerdictLevel | "stale";
 
-/** What a target said of itself. Times are by this machine's clock. */
+/** State of a target as its card shows it. Times are by this machine's clock. */
 export type DescribedTarget = Readonly<{
   level: TargetLevel;
   state: string;
   cause: string;
-  /** Since when it says to be so; undefined where it does not. */
+  /** Start of this state, as the target reports it; undefined if it reports none. */
   sinceMs?: number;
-  /** Whether it was so before that already. */
+  /** Whether the state began before `sinceMs`. */
   beganEarlier?: boolean | undefined;
   figures: Figures;
   /** Path of its own page. */
@@ -23,10 +23,10 @@ export type DescribedTarget = Readonly<{
 /** The figures of a card, as the status page has them, and payments. */
 type Figures = Readonly<z.output<typeof statusFigures> & { payments?: PaymentFigures }>;
 
-/** Most characters of a text of a target's that are kept: a card shows a sentence or two. */
+/** Most characters that are kept of a target's text: a card shows a sentence or two. */
 const shownMax = 1_000;
 
-/** The beginning of a text, as a separate one: a slice would keep all of a long one in memory. */
+/** Cuts a text to its beginning, as a copy: a slice would keep all of a long text in memory. */
 function shorten(text: string): string {
   return text.length <= shownMax ? text : `${Buffer.from(text.slice(0, shownMax)).toString()}…`;
 }
@@ -46,13 +46,13 @@ export const targetStatus = z.object({
     .optional(),
 });
 
-/** What `/readyz` answers. */
+/** Answer of `/readyz`. */
 export const targetReadiness = z.object({
   status: z.enum(["ok", "degraded", "unready"]),
   checks: z.record(z.string(), z.object({ ok: z.boolean(), message: z.string() })),
 });
 
-/** Words a sidecar or a gateway for its card. Pure. */
+/** Describes a sidecar or a gateway for its card. Pure. */
 export function describeNode(status: z.output<typeof targetStatus>, nowMs: number): DescribedTarget {
   const { headline, verdict } = status;
   const skewMs = nowMs - Date.parse(status.at);
@@ -72,7 +72,7 @@ export function describeNode(status: z.output<typeof targetStatus>, nowMs: numbe
   };
 }
 
-/** A gateway alone gives no verdict: it is judged by its conditions. */
+/** Describes a gateway that runs alone: it gives no verdict, so its conditions are judged. */
 function describeGateway(
   { right, node, conditions }: z.output<typeof targetStatus>,
   shift: <Value extends Readonly<{ at: string }>>(value: Value | undefined) => Value | undefined,
@@ -99,7 +99,7 @@ const readyWords = {
   unready: { level: "down", state: "Not ready" },
 } as const;
 
-/** Words a service without a node for its card. Pure. */
+/** Describes a service without a node for its card. Pure. */
 export function describeService(
   { status, checks }: z.output<typeof targetReadiness>,
   payments: PaymentFigures | undefined,

@@ -8,12 +8,11 @@ import { addAssets } from "../page/static-routes.ts";
 import { watchTarget } from "./target-watch.ts";
 import type { Target } from "./targets.ts";
 
-/** Where the overview listens. */
 export type OverviewOptions = Readonly<{
   host: string;
   /** 0 requests a free port. */
   port: number;
-  /** What names the port, for the message when it is taken. */
+  /** Name of the port's setting, for the message when the port is taken. */
   setting: string;
   /** Names besides addresses and `localhost` by which it may be queried. */
   allowedHosts: readonly string[];
@@ -25,7 +24,7 @@ export type OverviewDependencies = Readonly<{ clock: Pick<Clock, "wallMs">; log:
 const bodyLimitBytes = 1_024;
 const requestTimeoutMs = 10_000;
 
-/** What the status page and this one have in common. */
+/** Files that the status page and this one share. */
 const sharedAssets = ["elements.js", "figures.js", "page.css", "times.js"];
 
 /**

@@ -1,10 +1,10 @@
-/** What a facilitator has counted until a moment. */
+/** Counts of a facilitator at one moment. */
 export type PaymentCounts = Readonly<{
   atMs: number;
   pending: number;
   settled: number;
   refused: ReadonlyMap<string, number>;
-  /** What the signer holds for gas, in the chain's currency. */
+  /** Balance of the signer for gas, in the chain's currency. */
   balance: number | undefined;
 }>;
 
@@ -14,10 +14,10 @@ export type PaymentFigures = Readonly<{
   settled: number;
   /** Most frequent first. */
   refused: readonly Readonly<{ reason: string; count: number }>[];
-  /** Time over which was counted. */
+  /** Time that the counts cover. */
   overMs: number;
   balance?: number;
-  /** How long that lasts if as much is spent as was until now; absent where nothing was spent. */
+  /** Days that the balance lasts at the rate of that time; absent if nothing was spent. */
   balanceDays?: number;
 }>;
 
@@ -27,7 +27,7 @@ const reasonsMax = 64;
 const prefix = "gatehouse_facilitator_";
 const sample = /^(?<name>\w+)(?:\{(?<labels>[^}]*)\})? (?<value>\S+)$/;
 
-/** Reads a facilitator's counts from its metrics (Prometheus text format); undefined where they are no facilitator's. */
+/** Reads a facilitator's counts from its metrics (Prometheus text format); undefined if they are no facilitator's. */
 export function readPaymentCounts(metrics: string, atMs: number): PaymentCounts | undefined {
   let pending: number | undefined;
   let balance: number | undefined;
@@ -100,7 +100,7 @@ function figuresOf(kept: readonly PaymentCounts[], now: PaymentCounts): PaymentF
   };
 }
 
-/** What went out of the signer's account; what somebody paid in meanwhile does not make it less. */
+/** Sums up the signer's spending; payments into its account do not reduce it. */
 function spentBetween(counts: readonly PaymentCounts[]): number {
   let spent = 0;
   for (const [index, { balance }] of counts.entries()) {

@@ -9,7 +9,7 @@ export type Target = Readonly<{
   shownUrl: string;
 }>;
 
-/** How many services one list has at most. */
+/** Most services in one list. */
 const targetsMax = 64;
 
 /** A list of targets that can't be used; the message says which line, and what is expected. */

@@ -41,7 +41,7 @@ function named(reasons: readonly string[]): string {
   return reasons.map((reason) => `\`${reason}\``).join(", ");
 }
 
-/** The steps of a deployment with none but the usual settings, without its commands. */
+/** Formats the steps of a deployment with default settings, without its commands. */
 function adviceFor(type: ConditionType, reason: string): string {
   const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data/node" } });
   const deployment = buildDeployment(settings, {

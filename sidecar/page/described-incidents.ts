@@ -25,7 +25,7 @@ export type DescribedIncident = Readonly<{
 /** The runbooks that this listener has, by file name. */
 export type Runbooks = Pick<ReadonlyMap<string, string>, "has">;
 
-/** Words an incident for this deployment: what to do, in order, and where more stands. Pure. */
+/** Describes an incident for this deployment, with its steps in order and its runbook. Pure. */
 export function describeIncident(
   { cause, severity, consequences }: Incident,
   { deployment, runbooks }: Readonly<{ deployment: Deployment; runbooks: Runbooks }>,
@@ -49,13 +49,13 @@ const lookFailed = step(
   "Read this process's log: its event task-failed says where the look failed. Restart the process if that stays, and report it with that line.",
 );
 
-/** What to do about a condition. */
+/** Lists the steps for a condition. */
 export function listSteps(cause: Condition, deployment: Deployment): readonly Step[] {
   if (cause.reason === "LookFailed") return [lookFailed];
   return advice[cause.type]?.(cause, deployment) ?? [];
 }
 
-/** A message that only repeats the cause's is said once. */
+/** Describes a consequence; a message that only repeats the cause's is left out. */
 function describeConsequence(condition: Condition, message: string) {
   const { type, reason } = condition;
   const isSame = condition.message === message;

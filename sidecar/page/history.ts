@@ -8,7 +8,7 @@ import { listCounts, computeRates, sumTotals, type TrafficRates } from "./traffi
 /** Time between two looks at what is drawn. */
 export const sampleEveryMs = 5_000;
 
-/** What is kept, by the name of its range: every `every`th look. */
+/** Ranges that are kept: every `every`th look. */
 const ranges = [
   { name: "10 minutes", every: 1 },
   { name: "24 hours", every: 144 },
@@ -20,7 +20,7 @@ const steps = 120;
 /** Looks from which the rates of the last minute are computed. */
 const lookedBack = 60_000 / sampleEveryMs;
 
-/** What the history reads; none of it queries the node. */
+/** Sources of the history; none of them queries the node. */
 export type HistorySources = Readonly<{
   clock: Pick<Clock, "wallMs" | "monotonicMs">;
   health: () => NodeHealth;

@@ -10,7 +10,7 @@ import { createHistory, sampleEveryMs, type History, type HistorySources } from 
 /** Time between two notes of whether the node serves. */
 const noteEveryMs = 1_000;
 
-/** What the page remembers and derives besides the conditions. */
+/** State that the page remembers and derives, besides the conditions. */
 export type PageState = Readonly<{
   history: History;
   outages: Outages;
@@ -20,7 +20,7 @@ export type PageState = Readonly<{
 
 export type PageStateSources = HistorySources & Readonly<{ board: ConditionBoard; verdict: () => Verdict }>;
 
-/** Creates what the page remembers; it is filled by {@link watchPageState}. */
+/** Creates an empty state; {@link watchPageState} fills it. */
 export function createPageState(sources: PageStateSources): PageState {
   const { board, verdict, clock } = sources;
   const outages = createOutages(clock);
@@ -38,10 +38,10 @@ export function createPageState(sources: PageStateSources): PageState {
   };
 }
 
-/** What is shown of the past has a gap then; of what is so now, it says nothing. */
+/** A failed look leaves a gap in the past, and says nothing of the present. */
 const failed = () => undefined;
 
-/** Fills the page's memory as time goes by. Disposing of it ends that. */
+/** Fills the page's state at intervals, until it is disposed of. */
 export function watchPageState({ history, look }: PageState, { log }: Readonly<{ log: Logger }>): AsyncDisposable {
   const stopping = new AbortController();
   const { signal } = stopping;

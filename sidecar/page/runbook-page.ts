@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { Marked, type RendererObject, type Tokens } from "marked";
 
-/** Where the runbooks stand in the repository; their links are relative to it. */
+/** Folder of the runbooks in the repository; their links are relative to it. */
 const folder = "docs/runbooks";
 
 /** The names of the pages that links may lead to. */

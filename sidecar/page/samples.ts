@@ -1,4 +1,4 @@
-/** One look at the node and its gateway; what is not known is undefined. */
+/** One look at the node and its gateway; unknown values are undefined. */
 export type Sample = Readonly<{
   /** Wall clock. */
   atMs: number;
@@ -13,7 +13,7 @@ export type Sample = Readonly<{
   limited: number;
 }>;
 
-/** The values of one drawing each, over the same times; null: not known. */
+/** Values of each drawing, over the same times; null: not known. */
 export type Columns = Readonly<{
   atMs: readonly number[];
   blocksPerMinute: readonly (number | null)[];
@@ -27,7 +27,7 @@ const minuteMs = 60_000;
 /** Blocks within less time than this are no rate. */
 const leastMs = 10_000;
 
-/** Makes rates of looks, oldest first. Pure. */
+/** Computes rates from samples, oldest first. Pure. */
 export function buildColumns(samples: readonly Sample[]): Columns {
   const perSecond = (count: (sample: Sample) => number) =>
     samples.map((sample, index) => {
@@ -45,7 +45,7 @@ export function buildColumns(samples: readonly Sample[]): Columns {
   };
 }
 
-/** New blocks of the last minute, as far back as the node has answered each look. */
+/** Computes the rate of new blocks in the last minute, as far back as the node has answered each look. */
 function blocksPerMinute(samples: readonly Sample[], index: number): number | null {
   const last = samples[index];
   if (last?.height === undefined) return null;
@@ -64,7 +64,7 @@ function blocksPerMinute(samples: readonly Sample[], index: number): number | nu
   return rounded(Math.max(0, ((last.height - first.height) * minuteMs) / spanMs));
 }
 
-/** Three digits say all that a drawing shows. */
+/** Limits a value to three digits: a drawing shows no more. */
 function rounded(value: number): number {
   return Number(value.toPrecision(3));
 }

@@ -17,30 +17,30 @@ import { addPageRoutes, addStatusRoutes, type PageAction } from "./status-routes
 import { sampleEveryMs } from "./history.ts";
 import { createPageState, watchPageState } from "./page-state.ts";
 
-/** What `/startupz` answers before the upkeep has begun. */
+/** Answer of `/startupz` before the upkeep has begun. */
 const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting." };
 
-/** What the page reads; the upkeep begins after the page is served. */
+/** Sources of the page; the upkeep begins after the page is served. */
 export type PageDependencies = Readonly<{
   guarded: GuardedNode;
   events: EventLog;
   verdict: () => Verdict;
   upkeep: () => Upkeep | undefined;
-  /** Where the sidecar answers; undefined before it listens. */
+  /** URL of the sidecar's listener; undefined before it listens. */
   url: () => string | undefined;
   stateDirectory: string;
   clock: Clock;
   log: Logger;
 }>;
 
-/** What can be done now. Pure. */
+/** Lists the actions that are possible now. Pure. */
 function offeredActions(view: ControlView | undefined, canRestart: boolean): readonly PageAction[] {
   if (view?.hold !== undefined) return ["resume"];
   if (view?.authority === "waits") return view.plan === undefined ? [] : ["adopt"];
   return view?.authority === "acts" && canRestart ? ["restart"] : [];
 }
 
-/** The page under watch; disposing of it ends its looks. */
+/** The page that is served; disposing of it ends its looks. */
 export type StartedPage = AsyncDisposable & Readonly<{ onLook: (look: DiskLook) => void }>;
 
 /** Adds the status, as JSON and as a page, to the sidecar's own listener, and begins to remember what the page draws. */

@@ -14,7 +14,7 @@ const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/** What every file of the page is served with. */
+/** Builds the headers of every file of the page. */
 function headersOf(type: string): Record<string, string> {
   return {
     "Content-Type": type,
@@ -30,7 +30,7 @@ function headersOf(type: string): Record<string, string> {
 const textType = "text/plain";
 const htmlType = "text/html";
 
-/** Adds a text that is HTML for whoever requests that by name, as browsers do, and else plain, as a person with curl reads it. */
+/** Adds a text: as HTML for a client that accepts that by name, as browsers do, and else plain, as a person with curl reads it. */
 export function addReadable(
   app: App,
   path: string,

@@ -11,11 +11,11 @@ import { describeIncident, type Runbooks } from "./described-incidents.ts";
 import { renderRunbook } from "./runbook-page.ts";
 import { addAssets, addReadable } from "./static-routes.ts";
 
-/** Which node the status is of, and how its page reads. */
+/** Node of the status, and settings of its page. */
 export type StatusOptions = ReportedNode &
   Readonly<{
     mode: UpkeepMode;
-    /** From when on what does not move is called unchanged. */
+    /** Times from which a value that does not move is called unchanged. */
     stillAfterMs: Readonly<{ heights: number; pruning: number }>;
   }>;
 
@@ -32,13 +32,13 @@ export type StatusSources = NodeStatusSources &
     figures: () => Pick<FigureSources, "restarts" | "disk">;
     /** Whether the configuration is right, for `/startupz`. */
     configured: () => ReadinessCheck;
-    /** What the sidecar would change, or is about to; undefined until it has looked. */
+    /** Changes that the sidecar would make, or is about to; undefined until it has looked. */
     plan: () => Readonly<{ steps: readonly string[]; problems: readonly string[] }> | undefined;
-    /** What the page offers now; undefined where no token allows anything. */
+    /** Actions that the page offers now; undefined without a control token. */
     actions: () => readonly PageAction[] | undefined;
   }>;
 
-/** What a person may do from the page, each a route under `/control`. */
+/** Action of a person on the page; each is a route under `/control`. */
 export type PageAction = "resume" | "adopt" | "restart";
 
 /** The disk is looked at once a minute. */

@@ -1,11 +1,11 @@
 import type { CallCount, LimitedCount, Traffic } from "#gateway/observe/traffic.ts";
 
-/** How often something happened, each second. */
+/** Calls per second. */
 export type CallRates = Readonly<{ requests: number; errors: number; limited: number }>;
 
-/** The calls of the last while, by method and by tier, and who was limited. */
+/** Recent calls by method and by tier, and the tiers that were limited. */
 export type TrafficRates = Readonly<{
-  /** Time over which was counted, in milliseconds. */
+  /** Time that the rates cover. */
   overMs: number;
   total: CallRates;
   /** Busiest first; methods beyond the number that is shown are one line, `others`. */
@@ -19,7 +19,7 @@ const methodsShown = 10;
 /** Calls that failed by the gateway's or the node's doing; the objectives of the alerts count the same. */
 const errors: ReadonlySet<CallCount["outcome"]> = new Set(["failed", "overload"]);
 
-/** All counts of a moment in one row, in the order of `kinds`; kinds are only ever added at the end. */
+/** Lists all counts of a moment, in the order of `calls`, which only ever grows at its end. */
 export function listCounts({
   calls,
   limited,
@@ -30,7 +30,7 @@ export function listCounts({
   };
 }
 
-/** How often each kind was called between two moments. */
+/** Computes the rates of calls between two moments. */
 export function computeRates(now: Traffic, before: ReturnType<typeof listCounts>, overMs: number): TrafficRates {
   const perSecond = (count: number) => (count * 1_000) / Math.max(1, overMs);
   const grown = now.calls.map((call, index) => ({ ...call, count: call.count - (before.calls[index] ?? 0) }));
@@ -60,7 +60,7 @@ export function computeRates(now: Traffic, before: ReturnType<typeof listCounts>
   };
 }
 
-/** Calls, failed calls and limited ones since the start. */
+/** Sums the calls, failed calls and limited calls since the start. */
 export function sumTotals({ calls }: Traffic): Readonly<{ calls: number; errors: number; limited: number }> {
   return {
     calls: sum(calls),

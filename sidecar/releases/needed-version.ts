@@ -3,11 +3,11 @@ import type { ConditionReport } from "#status/condition.ts";
 import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
 import type { ReleaseList } from "./release-list.ts";
 
-/** What a release list is compared with. */
+/** State of the node that a release list is compared with. */
 export type RunningNode = Readonly<{
   version: NodeVersion | undefined;
   height: number | undefined;
-  /** How long the chain takes for a block; undefined where the node never reported the times of its blocks. */
+  /** Time that the chain takes for a block; undefined if the node never reported the times of its blocks. */
   secondsPerBlock: number | undefined;
   /** Wall clock. */
   nowMs: number;
@@ -17,7 +17,7 @@ type Needed = ReleaseList[number] & Readonly<{ minVersionAt: number }>;
 
 const type = "VersionSufficient";
 
-/** Says whether the running version is new enough for the chain, now and for the heights that come. Pure. */
+/** Judges whether the running version is new enough for the chain, now and at coming heights. Pure. */
 export function judgeVersion(
   list: ReleaseList,
   node: RunningNode,
@@ -32,7 +32,7 @@ export function judgeVersion(
     .flatMap((row) => (row.minVersionAt === undefined ? [] : [{ ...row, minVersionAt: row.minVersionAt }]))
     .filter((row) => !isAtLeast(version, row.version))
     .toSorted((a, b) => a.minVersionAt - b.minVersionAt);
-  // Of those that are over, the last is the one that the chain is at.
+  // The last height that is passed is the one that applies.
   const passed = needed.findLast(({ minVersionAt }) => minVersionAt <= height);
   const coming = needed.find(({ minVersionAt }) => minVersionAt > height);
   if (passed !== undefined) return { type, status: "False", reason: "TooOld", message: explainPassed(passed, node) };
@@ -85,7 +85,7 @@ function noteOf({ note }: Needed): string {
 
 const yearSeconds = 366 * 86_400;
 
-/** To the hour: an estimate that changes at each look is useless. */
+/** Formats a time to the hour: an estimate that changes at each look is useless. */
 function roundedTime(ms: number): string {
   const hourMs = 3_600_000;
   return new Date(Math.round(ms / hourMs) * hourMs).toISOString().replace(/:\d\d\.\d+Z$/, "Z");

@@ -21,7 +21,7 @@ export type ReleaseWatchDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** How often the node is queried for the rate, which changes slowly; and again where it did not answer. */
+/** Time between two queries for the rate, which changes slowly; and the time after one without an answer. */
 const rateAgainMs = 600_000;
 const noRateAgainMs = 30_000;
 const rateTimeoutMs = 10_000;
@@ -38,8 +38,8 @@ const watchedLook: WatchedLook = {
 };
 
 /**
- * Compares the running version with the release list of the settings again and again, and the list whenever its file changes; nothing where there is
- * none. Disposing of it ends the watch.
+ * Compares the running version with the settings' release list at intervals, and rereads the list when its file changes. Does nothing without a
+ * list. Disposing of it ends the watch.
  *
  * @throws {StartupError} when the list can't be used at the start.
  */
@@ -85,7 +85,7 @@ export function watchReleases(
   };
 }
 
-/** Reads how many seconds a node's chain takes for a block, from the times of its head and of a block some way below; undefined where the node does not answer. */
+/** Reads the seconds that a node's chain takes for a block, from the times of its head and of a block some way below; undefined if the node does not answer. */
 async function readSecondsPerBlock(
   height: number,
   call: CallJsonRpc,

@@ -15,9 +15,9 @@ export type DownloadDependencies = Readonly<{ log: Logger; fetch: typeof fetch; 
 const originSchema = z.object({ url: z.string(), etag: z.string().optional() });
 
 /**
- * Makes one attempt to download what is still missing of the archive, with a Range request (RFC 9110, section 14) that the server
- * only heeds for the archive that the part is of (`If-Range`). Bytes are hashed as they come; the part that is there already, once
- * more from the disk. Returns the SHA-256 of the whole archive.
+ * Makes one attempt to download the rest of the archive, with a Range request (RFC 9110, section 14) that the server heeds only for the
+ * archive that the part is of (`If-Range`). Bytes are hashed as they come; the part on the disk is hashed once more. Returns the SHA-256 of
+ * the whole archive.
  *
  * @throws {RestoreError} that is retryable when the connection ended or stalled, or the server was not well.
  */
@@ -70,7 +70,7 @@ export async function downloadArchive(
   }
 }
 
-/** How many bytes of the archive are on the disk. */
+/** Counts the bytes of the archive on the disk. */
 export async function countDownloadedBytes({ archive }: RestorePlace): Promise<number> {
   return stat(archive).then(
     ({ size }) => size,
@@ -78,7 +78,7 @@ export async function countDownloadedBytes({ archive }: RestorePlace): Promise<n
   );
 }
 
-/** Forgets what was downloaded. */
+/** Removes what was downloaded. */
 export async function dropArchive({ archive, origin }: RestorePlace): Promise<void> {
   await rm(archive, { force: true });
   await rm(origin, { force: true });
@@ -103,7 +103,7 @@ async function rememberOrigin(place: RestorePlace, url: string, response: Respon
   await replaceFile(place.origin, JSON.stringify({ url, etag: strong }), { mode: 0o600 });
 }
 
-/** Where in the archive the answer begins: where it was requested, or at the beginning when the server sends all of it. */
+/** Reads the byte at which the answer begins: the requested one, or 0 if the server sends all of the archive. */
 function startOf(response: Response, expectedBytes: number, url: string): number {
   if (response.status === 200) return 0;
   const begin = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "")?.[1];
@@ -134,7 +134,7 @@ function tooLarge(url: string, foundBytes: number, { archive }: RestoreSettings)
   );
 }
 
-/** A URL without its query, which may sign it. */
+/** Strips a URL's query, which may sign it. */
 export function stripQuery(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;

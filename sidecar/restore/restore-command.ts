@@ -31,7 +31,7 @@ import {
 import { syncTree } from "./sync-tree.ts";
 import { unpackArchive } from "./unpack-archive.ts";
 
-/** What the command reads its settings from, and whether it prints one JSON document; its log goes to standard error then. */
+/** Sources of the settings. `json`: prints one JSON document, and the log to standard error. */
 export type RestoreOptions = Readonly<{
   env: Environment;
   settingsFile: string | undefined;
@@ -68,13 +68,13 @@ export async function runRestoreCommand(
 
 type RestoreDependencies = DownloadDependencies & Readonly<{ audit: Pick<AuditLog, "addNow"> }>;
 
-/** What came of it: done now, done by an earlier run, or nothing to do because there are data. */
+/** Outcome: done now, done by an earlier run, or nothing to do because there are data. */
 type RestoreOutcome = "restored" | "restored-before" | "not-empty";
 
 /**
  * Restores chain data before a node's first start: download (resumed where it ended), hash, unpack next to the data directory, fsync
- * of all of it, one rename, marker. A kill at any instant leaves the old state or one that the next run goes on from; a data directory that holds
- * anything is never touched.
+ * of all of it, one rename, marker. A kill at any instant leaves the old state or one that the next run goes on from; a data directory that is
+ * not empty is never touched.
  *
  * @throws {RestoreError} when it can't be done, with what to do.
  */
@@ -158,7 +158,7 @@ async function downloadWithRetries(
   }
 }
 
-/** The tree is at least as large as its archive: a disk without such room is reported before hours of unpacking. */
+/** Refuses a disk with less room than the archive, as the tree is at least as large: before hours of unpacking. */
 async function refuseFullDisk(place: RestorePlace): Promise<void> {
   const { freeBytes } = await readDiskSpace(dirname(place.tree));
   const neededBytes = await countDownloadedBytes(place);

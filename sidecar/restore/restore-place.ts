@@ -5,22 +5,22 @@ import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularFile } from "#daemon/files/regular-file.ts";
 
 /**
- * Where a restore works: next to the data directory, on the same disk, so that the unpacked tree becomes the data directory by one
+ * Paths of a restore: next to the data directory, on the same disk, so that the unpacked tree becomes the data directory by one
  * rename and the node never sees a part of it.
  */
 export type RestorePlace = Readonly<{
   dataPath: string;
-  /** What was downloaded so far. */
+  /** Part of the archive that is downloaded. */
   archive: string;
-  /** What the download is of, so that a part of one archive is never continued with another. */
+  /** Source of the download, so that a part of one archive is never continued with another. */
   origin: string;
-  /** What was unpacked so far. */
+  /** Tree that is being unpacked. */
   tree: string;
-  /** Written last: what was restored. */
+  /** Written last: checksum and time of the restore. */
   marker: string;
 }>;
 
-/** The paths of a restore into a data directory. */
+/** Locates the paths of a restore into a data directory. */
 export function locateRestore(dataPath: string): RestorePlace {
   const target = resolve(dataPath);
   const directory = join(dirname(target), ".gatehouse-restore");
@@ -36,16 +36,16 @@ export function locateRestore(dataPath: string): RestorePlace {
 
 const markerSchema = z.object({ sha256: z.string(), at: z.string() });
 
-/** What was restored here, if anything was to its end. */
+/** Reads the marker of a finished restore; undefined without one. */
 export async function readMarker({ marker }: RestorePlace): Promise<z.output<typeof markerSchema> | undefined> {
   const parsed = markerSchema.safeParse(await readJson(marker));
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Most bytes of a JSON file that is read: a marker has a checksum and a time. */
+/** Largest JSON file that is read, in bytes: a marker has a checksum and a time. */
 const jsonBytes = 65_536;
 
-/** A JSON file's value; `undefined` when it is not there or was never written to its end. */
+/** Reads a JSON file's value; undefined if it is absent or was never written to its end. */
 export async function readJson(path: string): Promise<unknown> {
   try {
     const { bytes } = await readRegularFile(path, jsonBytes);
@@ -72,7 +72,7 @@ export async function clearTree({ tree }: Pick<RestorePlace, "tree">): Promise<v
   await mkdir(tree, { recursive: true });
 }
 
-/** Makes the unpacked tree the data directory, and waits until the disk says so: the marker must not outlive a rename that was lost. */
+/** Makes the unpacked tree the data directory, and waits until that is on the disk: the marker must not outlive a rename that was lost. */
 export async function takeTree({ tree, dataPath }: RestorePlace): Promise<void> {
   await rmdir(dataPath).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
@@ -83,7 +83,7 @@ export async function takeTree({ tree, dataPath }: RestorePlace): Promise<void> 
   await syncDirectory(dirname(tree));
 }
 
-/** Says that the restore is done, and gives back the archive's room. */
+/** Writes the marker of a finished restore, and frees the archive's room. */
 export async function finish(place: RestorePlace, sha256: string): Promise<void> {
   await replaceFile(place.marker, `${JSON.stringify({ sha256, at: new Date().toISOString() })}\n`, { mode: 0o644 });
   await rm(place.archive, { force: true });

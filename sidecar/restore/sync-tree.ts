@@ -2,7 +2,7 @@ import { open, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
 
-/** How many files are waited for at a time; the disk orders their writes. */
+/** Files that are synced at a time; the disk orders their writes. */
 const concurrentFiles = 16;
 
 /**

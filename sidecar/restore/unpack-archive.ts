@@ -8,18 +8,18 @@ import { createProgress, type Progress } from "./progress.ts";
 import { RestoreError, type RestorePlace } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";
 
-/** What bounds an archive, and how often its progress is reported. */
+/** Bounds of an archive, and time between two reports of progress. */
 type UnpackSettings = Pick<RestoreSettings, "progressMs"> &
   Readonly<{ archive: Pick<RestoreSettings["archive"], "strip" | "limitBytes"> }>;
 
-/** What may stand in an archive of chain data. */
+/** Types of entries that an archive of chain data may hold. */
 const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"]);
 
 /**
  * Unpacks a verified archive into the tree. Only plain files and directories inside the tree are taken: a link or a path that
  * leads out of it ends the restore. Files belong to whoever unpacks.
  *
- * @throws {RestoreError} when the file is no archive, is larger than allowed, or holds what it may not.
+ * @throws {RestoreError} when the file is no archive, is larger than allowed, or holds a forbidden entry.
  */
 export async function unpackArchive(
   settings: UnpackSettings,
@@ -71,7 +71,7 @@ function refusal(path: string, entry: ArchiveEntry, settings: UnpackSettings, pr
   return `the archive unpacks to more than ${limitBytes} bytes (GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES)`;
 }
 
-/** What undoes the archive's packing, recognised by its first bytes (RFC 8878, section 3.1.1; RFC 1952, section 2.3.1). */
+/** Creates the stream that decompresses an archive, recognised by its first bytes (RFC 8878, section 3.1.1; RFC 1952, section 2.3.1). */
 async function unpackerOf(path: string): Promise<Transform> {
   await using file = await open(path);
   const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);

@@ -3,7 +3,7 @@ import { filePath, milliseconds, positiveInteger, yesOrNo } from "#daemon/settin
 import { weeklyWindow } from "#daemon/settings/weekly-window.ts";
 import { section } from "#daemon/settings/settings.ts";
 
-/** How `gatehouse upgrade` takes the node to another version. */
+/** Upgrades of the node, restores of its data, and the release list. */
 export const upgradeSection = section({
   snapshot: z
     .enum(["auto", "reflink", "copy", "rsync"])

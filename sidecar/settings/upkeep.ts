@@ -4,7 +4,7 @@ import { secret } from "#daemon/secrets/secret.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { cronExpression, timeZone } from "#daemon/settings/cron.ts";
 
-/** How the node's configuration is kept. */
+/** Upkeep of the node's configuration. */
 export const upkeepSection = section({
   mode: z
     .enum(["adopt", "enforce", "observe"])
@@ -77,7 +77,7 @@ export const upkeepSection = section({
     .meta({ expected: "refuse or rewrite" }),
 });
 
-/** The desired `chain.monitor_config`. What is not set keeps what the file has under any naming. */
+/** The desired `chain.monitor_config`. A setting that is absent leaves the file's value, under any naming. */
 export const monitorSection = section({
   enabled: yesOrNo.default(true).describe("Whether the node pushes metrics"),
   jobName: z
@@ -142,7 +142,7 @@ export const nodeCliSection = section({
   outputLimitBytes: bytes.default(65_536).describe("Output of the tool from which its run is ended"),
 });
 
-/** When and how often the node may be restarted. */
+/** Restarts of the node: how, when and how often. */
 export const restartSection = section({
   driver: z
     .enum(["ops", "compose", "docker", "kubernetes", "none"])

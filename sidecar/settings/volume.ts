@@ -2,7 +2,7 @@ import { z } from "zod";
 import { milliseconds, positiveInteger } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
 
-/** How the claim of the node's volume grows on Kubernetes; without a claim it is left as it is. */
+/** Growth of the node's volume on Kubernetes, by its claim; without one the volume does not grow. */
 export const volumeSection = section({
   claim: z
     .string()

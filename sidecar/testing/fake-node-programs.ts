@@ -1,12 +1,12 @@
 import type { NodeProfile } from "./node-profile.ts";
 
-/** What the programs of a fake node are made for. They find their port in the workspace, so that a release can come to several nodes. */
+/** Options of a fake node's programs. These find their port in the workspace, so that a release can come to several nodes. */
 export type FakePrograms = Readonly<{ profile: NodeProfile }>;
 
 /** A chain quick enough that many blocks, which a proof or a pace takes, are a second or two. */
 export const blockTimeMs = 25;
 
-/** How long a strict node is at work before its port opens, and before it reports its protocol's version. */
+/** Time before a strict node opens its port, and before it reports its protocol's version. */
 const strictOpensAfterMs = 400;
 const strictReportsAfterMs = 700;
 

@@ -18,17 +18,17 @@ export type FakeNode = AsyncDisposable &
     binDirectory: string;
     configPath: string;
     httpUrl: string;
-    /** What node.conf holds now. */
+    /** Reads node.conf. */
     config: () => Promise<string>;
     /** Replaces node.conf at once, so that nobody sees half of it or nothing in it. */
     save: (text: string) => Promise<void>;
-    /** The node.conf that the running node has read. */
+    /** Returns the node.conf that the running node has read. */
     running: () => Promise<string>;
     /** Keeps the running node at its height until it is started again. */
     stall: () => Promise<void>;
     /** Has the node replay its log for so long at its next starts before its port opens. */
     opensAfter: (ms: number) => Promise<void>;
-    /** How often the node was started. */
+    /** Counts the node's starts. */
     starts: () => Promise<number>;
     /** Starts the node by its own `ops`, and waits until it answers. */
     start: () => Promise<void>;
@@ -38,7 +38,7 @@ export type FakeNode = AsyncDisposable &
      * Makes a release next to the node, for `gatehouse upgrade`; returns its directory. A corrupting one ruins the data at its start, and ends.
      */
     release: (version: string, kind: "good" | "corrupting") => Promise<string>;
-    /** The version that the running, or next, node reports. */
+    /** Returns the version that the running, or next, node reports. */
     version: () => Promise<string>;
     /** Ends the node by SIGKILL. */
     kill: () => Promise<void>;
@@ -131,7 +131,7 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
   };
 }
 
-/** A fake node that runs with the configuration. */
+/** Starts a fake node with the configuration. */
 export async function startFakeNode(config = driftedConfig): Promise<FakeNode> {
   const node = await createFakeNode(config);
   try {
@@ -159,7 +159,7 @@ function endProcess(pid: number): void {
   }
 }
 
-/** A program whose version stands next to it, as that of a release, and not in the workspace. */
+/** Has a program read its version next to itself, as a release's does, and not in the workspace. */
 function ofRelease(program: string): string {
   return program.replaceAll("../version", "./release-version");
 }

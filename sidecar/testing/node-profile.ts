@@ -1,6 +1,6 @@
 /**
- * What the nodes of the tests are like. `standard` is as convenient as a node can be; `strict` is as rude as the specification lets
- * it be: nothing but `debug_protocolVersion` reports its version, its tools end with status 0 whatever happens and print little, and
+ * Behaviour of the tests' nodes. `standard` is as convenient as a node can be; `strict` gives as little as the specification lets
+ * it: nothing but `debug_protocolVersion` reports its version, its tools end with status 0 whatever happens and print little, and
  * its port opens long after its start command has ended.
  */
 export type NodeProfile = "standard" | "strict";

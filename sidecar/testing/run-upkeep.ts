@@ -31,7 +31,7 @@ export type RunningUpkeep = AsyncDisposable &
     upkeep: Upkeep;
     metrics: Registry;
     stateDirectory: string;
-    /** How often node.conf was corrected. */
+    /** Counts the corrections of node.conf. */
     corrections: () => Promise<number>;
     /** Waits until a condition has a reason; fails with all conditions after the deadline. */
     reason: (type: ConditionType, reason: string, withinMs?: number) => Promise<Condition>;

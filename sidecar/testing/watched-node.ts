@@ -15,7 +15,7 @@ import type { ConditionType } from "#status/condition.ts";
 
 const log = pino({ level: "silent" });
 
-/** A node's HTTP port that answers as a test wants, at a free port. */
+/** Serves a node's HTTP at a free port, with a test's answers. */
 export async function serveNode(listener: RequestListener) {
   const server = createServer(listener);
   const sockets = new WebSocketServer({ noServer: true });
@@ -52,7 +52,7 @@ export function answersRpc(
   };
 }
 
-/** Watches it with quick looks; `words` waits until a condition has a reason, and gives its message. */
+/** Watches a node with quick looks; `words` waits until a condition has a reason, and returns its message. */
 export function watchNode(url: string, environment: Readonly<Record<string, string>> = {}) {
   const settings = readSettings(sidecarSettings, {
     env: {
@@ -86,11 +86,11 @@ export function watchNode(url: string, environment: Readonly<Record<string, stri
   return { board, metrics, words, current: health.current, [Symbol.asyncDispose]: () => health[Symbol.asyncDispose]() };
 }
 
-/** What every node answers besides its height. */
+/** Answers of every node, besides its height. */
 export const goodAnswers = {
   eth_chainId: () => "0x688",
   web3_clientVersion: () => "node/v0.16.2",
   eth_syncing: () => false,
 };
-/** A height that is another at each look. */
+/** A height that differs at each look. */
 export const risingHeight = () => `0x${Math.floor(Date.now() / 10).toString(16)}`;

@@ -14,7 +14,7 @@ import {
 } from "../upkeep/drivers/kubernetes-api.ts";
 import { volumeSnapshotSettings, type VolumeSnapshotSettings } from "./settings.ts";
 
-/** What the command reads its settings from, and whether it prints one JSON document; its log goes to standard error then. */
+/** Sources of the settings. `json`: prints one JSON document, and the log to standard error. */
 export type VolumeSnapshotOptions = Readonly<{
   env: Environment;
   settingsFile: string | undefined;
@@ -49,7 +49,7 @@ const group = "/apis/snapshot.storage.k8s.io/v1";
 
 const path = "/volumesnapshots";
 
-/** The label by which the snapshots that this command made of a claim are found; others are never deleted. */
+/** Label of the snapshots that this command made of a claim; other snapshots are never deleted. */
 const claimLabel = "gatehouse.io/claim";
 
 const listSchema = z.object({
@@ -99,7 +99,7 @@ export async function takeSnapshot(
 
 type Listed = z.output<typeof listSchema>["items"];
 
-/** The names of the oldest, without the `keep` newest; those of one second by name, which gives the same time. */
+/** Lists the names of all but the `keep` newest; snapshots of one second are ordered by their names. */
 function beyond(items: Listed, keep: number): readonly string[] {
   const order = ({ metadata }: Listed[number]) => `${metadata.creationTimestamp} ${metadata.name}`;
   const newestFirst = items.toSorted((a, b) => order(b).localeCompare(order(a)));

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DriverError } from "../upkeep/drivers/driver.ts";
 import { readKubernetesMessage, type KubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 
-/** A PersistentVolumeClaim: how large it is to be, and is. */
+/** A PersistentVolumeClaim: the size that it requests, and the one that it has. */
 export type VolumeClaim = Readonly<{
   look: (signal: AbortSignal) => Promise<Readonly<{ requestedBytes: number; capacityBytes: number }>>;
   /** Requests another size; the cluster resizes the volume and its file system while it is in use. */
@@ -21,7 +21,7 @@ const claimSchema = z.object({
   status: z.object({ capacity: z.object({ storage: quantity }) }),
 });
 
-/** The claim of that name, as the pod's own service account may see and patch it. Calls throw {@link DriverError}. */
+/** Creates access to the claim of that name, by the pod's own service account. Calls throw {@link DriverError}. */
 export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim {
   const path = `/persistentvolumeclaims/${encodeURIComponent(name)}`;
   return {
@@ -46,19 +46,18 @@ export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim
   };
 }
 
-/** How full a volume is, and how large it is and is to be. */
+/** Free share and sizes of a volume. */
 export type VolumeState = Readonly<{
   /** Share of it that is free. */
   freeRatio: number;
-  /** What the claim requests. */
+  /** Size that the claim requests. */
   requestedBytes: number;
-  /** What it has. */
+  /** Size that the volume has. */
   capacityBytes: number;
-  /** Time since it was last made to grow; undefined when it never was. */
+  /** Time since its last growth; undefined if it never grew. */
   grownMsAgo: number | undefined;
 }>;
 
-/** When and how far a volume may grow. */
 export type GrowthLimits = Readonly<{
   growBelowFreeRatio: number;
   stepGibibytes: number;
@@ -66,7 +65,7 @@ export type GrowthLimits = Readonly<{
   pauseMs: number;
 }>;
 
-/** What is to be done about a volume. */
+/** Decision on a volume's growth. */
 export type GrowthPlan =
   | Readonly<{ kind: "enough" | "growing" | "at-ceiling" }>
   | Readonly<{ kind: "paused"; forMs: number }>
@@ -74,7 +73,7 @@ export type GrowthPlan =
 
 const gibibyte = 2 ** 30;
 
-/** Decides what is to be done about a volume. It grows by one step, to the ceiling at most, and never shrinks. Pure. */
+/** Decides on a volume's growth: by one step, to the ceiling at most, never back. Pure. */
 export function planGrowth(volume: VolumeState, limits: GrowthLimits): GrowthPlan {
   if (volume.freeRatio >= limits.growBelowFreeRatio) return { kind: "enough" };
   if (volume.requestedBytes > volume.capacityBytes) return { kind: "growing" };
@@ -100,7 +99,7 @@ const suffixes: Readonly<Record<string, number>> = {
   Pi: 2 ** 50,
 };
 
-/** The bytes of a Kubernetes quantity such as `500Gi`, `1T` or `1e12`; undefined when it is invalid. */
+/** Parses a Kubernetes quantity such as `500Gi`, `1T` or `1e12` to bytes; undefined if it is invalid. */
 export function parseQuantityBytes(text: string): number | undefined {
   const found = /^(\d+(?:\.\d+)?(?:[eE]\d+)?)(|[kMGTP]|[KMGTP]i)$/.exec(text);
   const factor = suffixes[found?.[2] ?? "?"];

@@ -16,11 +16,11 @@ export type VolumeWatchOptions = GrowthLimits & Readonly<{ intervalMs: number; s
 
 export type VolumeWatchDependencies = Readonly<{
   claim: VolumeClaim;
-  /** Share of the volume that is free, or why it is not known; bounded in time. */
+  /** Share of the volume that is free, or the reason why it is not known; bounded in time. */
   freeRatio: () => Promise<number | string>;
-  /** When it was last made to grow, in wall-clock time; kept over restarts of the sidecar. */
+  /** Time of the volume's last growth, by the wall clock; kept over restarts of the sidecar. */
   grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
-  /** Whether the volume may be made to grow now; else it is only said. */
+  /** Whether the volume may grow now; if not, a due growth is only reported. */
   mayAct: () => boolean;
   board: ConditionBoard;
   events: EventLog;
@@ -137,7 +137,7 @@ function percent(ratio: number): string {
   return `${(ratio * 100).toFixed(0)} %`;
 }
 
-/** The share of bytes that is free on a path's disk, or why that is not known. A lack of files alone doesn't grow a volume, which never shrinks again. */
+/** Measures the share of bytes that is free on a path's disk; returns the reason if that fails. A lack of files alone doesn't grow a volume, which never shrinks again. */
 export async function measureFreeRatio(path: string | undefined, fileDeadline: FileDeadline): Promise<number | string> {
   if (path === undefined)
     return "It is not known yet where the node's data are: node.conf could not be read, and node.dataPath is not set.";

@@ -3,9 +3,9 @@ import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { CommandWords } from "../../upkeep/command-words.ts";
 
-/** The commands by which a person looks at this very node; one is absent where this deployment has none. */
+/** Commands by which a person looks at this node; one is absent if this deployment has none. */
 export type Deployment = Readonly<{
-  /** Queries the node's RPC: where the sidecar has its own place, from there, as only there the node's address leads to it. */
+  /** Queries the node's RPC, from the sidecar's place if `upkeep.commandPrefix` names one: the node's address may be valid only there. */
   queryRpc: string;
   /** Whether the sidecar restarts a node that hangs. */
   restartsHung: boolean;
@@ -23,26 +23,26 @@ export type Deployment = Readonly<{
   status: string;
   resume: string;
   adopt: string;
-  /** Gives up an upgrade that is scheduled. */
+  /** Cancels a scheduled upgrade. */
   cancelUpgrade: string;
 }>;
 
-/** What the commands depend on besides the settings. */
+/** Facts that the commands depend on, besides the settings. */
 export type DeploymentFacts = Readonly<{
   command: CommandWords;
-  /** Where the sidecar answers. */
+  /** URL of the sidecar's listener. */
   statusUrl: string;
   binDirectory: string | undefined;
   configPath: string | undefined;
   dataPath: string | undefined;
 }>;
 
-/** Makes the commands for a deployment. Pure. */
+/** Builds the commands for a deployment. Pure. */
 export function buildDeployment(settings: SidecarSettings, facts: DeploymentFacts): Deployment {
   const { command, statusUrl, configPath } = facts;
   const gatehouse = settings.upkeep.commandPrefix ?? formatOwnCommand();
   const body = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`;
-  // The origin alone: what else an address has may be a key.
+  // The origin alone: the rest of a URL may hold a key.
   const rpc = new URL(settings.node.httpUrl).origin;
   return {
     queryRpc:

@@ -1,7 +1,7 @@
 import type { Advice, AdviceTable, Step } from "./step.ts";
 import { step } from "./step.ts";
 
-/** What to do about the node's process and its chain. */
+/** Advice on the node's process and its chain. */
 export const nodeAdvice: AdviceTable = {
   RpcAnswering: ({ reason }, { showProcess, showLog, start, queryRpc, restartsHung }) => {
     if (reason === "Refused") {

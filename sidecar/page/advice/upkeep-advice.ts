@@ -1,6 +1,6 @@
 import { step, type AdviceTable } from "./step.ts";
 
-/** What to do about node.conf, the sidecar's own work, and restarts. */
+/** Advice on node.conf, the sidecar's own work, and restarts. */
 export const upkeepAdvice: AdviceTable = {
   Unheld: (_, { showLog, resume }) => [
     step("Read why the restart failed: below, under Changes by Gatehouse, and at the end of the node's log.", showLog),
