@@ -36,19 +36,19 @@ export function createSeries({ pointsKept, spanMs }: SeriesOptions): Series {
     add: (point) => {
       const past = points.filter(({ atMs }) => atMs <= point.atMs && point.atMs - atMs <= spanMs);
       const all = [...past, point];
-      points = all.length > pointsKept ? all.toSpliced(leastInformative(all), 1) : all;
+      points = all.length > pointsKept ? all.toSpliced(findLeastInformative(all), 1) : all;
     },
     list: () => points,
   };
 }
 
 /** Finds the index of the point, neither first nor last, that lies nearest to the line through its neighbours, by the area between them. */
-function leastInformative(points: readonly SeriesPoint[]): number {
-  const areas = points.slice(1, -1).map((point, index) => area(points[index], point, points[index + 2]));
+function findLeastInformative(points: readonly SeriesPoint[]): number {
+  const areas = points.slice(1, -1).map((point, index) => computeArea(points[index], point, points[index + 2]));
   return areas.indexOf(Math.min(...areas)) + 1;
 }
 
-function area(before: SeriesPoint | undefined, point: SeriesPoint, after: SeriesPoint | undefined): number {
+function computeArea(before: SeriesPoint | undefined, point: SeriesPoint, after: SeriesPoint | undefined): number {
   if (before === undefined || after === undefined) return 0;
   const [x, y] = [point.atMs - before.atMs, point.value - before.value];
   const [toX, toY] = [after.atMs - before.atMs, after.value - before.value];

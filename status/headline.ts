@@ -25,16 +25,16 @@ export function writeHeadline(
 ): Headline {
   const serves = servesTraffic(conditions);
   const first = incidents[0];
-  const why = first === undefined ? verdict.message : causeOf(first);
-  const doing = actionOf(conditions);
+  const why = first === undefined ? verdict.message : describeCause(first);
+  const doing = describeAction(conditions);
   const others = incidents.length > 1 ? ` ${incidents.length - 1} more below.` : "";
   switch (verdict.level) {
     case "right":
-      return { state: "Healthy", cause: checked(conditions) };
+      return { state: "Healthy", cause: describeChecks(conditions) };
     case "down":
       return { state: "Node down", cause: `${why}${doing}${others}` };
     case "held":
-      return { state: serves ? "Held" : "Node down", cause: `${heldWords(serves)} ${why}${others}` };
+      return { state: serves ? "Held" : "Node down", cause: `${describeHold(serves)} ${why}${others}` };
     case "waiting":
       return {
         state: "Waiting for adopt",
@@ -51,16 +51,16 @@ export function writeHeadline(
     case "wrong":
       return { state: "Serving, with a fault", cause: `${why}${others}` };
     case "unknown":
-      return unknown(verdict, conditions, `${why}${others}`);
+      return describeUnknown(verdict, conditions, `${why}${others}`);
   }
 }
 
-function heldWords(serves: boolean): string {
+function describeHold(serves: boolean): string {
   const words = "Gatehouse changes nothing more until you resume it.";
   return serves ? `The node serves. ${words}` : words;
 }
 
-function unknown(verdict: Verdict, conditions: readonly Condition[], cause: string): Headline {
+function describeUnknown(verdict: Verdict, conditions: readonly Condition[], cause: string): Headline {
   const upkeep = conditions.find(({ type }) => type === "UpkeepCurrent");
   if (upkeep?.status === "False") return { state: "Not looked after", cause: `The node serves. ${cause}` };
   if (verdict.title === "Not known yet") return { state: "Starting", cause: verdict.message };
@@ -68,7 +68,7 @@ function unknown(verdict: Verdict, conditions: readonly Condition[], cause: stri
   return { state: "Not fully known", cause: `What can be looked at is right. ${cause}` };
 }
 
-function checked(conditions: readonly Condition[]): string {
+function describeChecks(conditions: readonly Condition[]): string {
   const passing = conditions.filter(({ status }) => status === "True").length;
   const off = conditions.length - passing;
   return off === 0 ? `All ${passing} checks pass.` : `${passing} checks pass; ${off} not known or off.`;
@@ -88,7 +88,7 @@ const shortCauses: Readonly<Record<string, string>> = {
   "Unheld Held": "A restart failed.",
 };
 
-function causeOf({ cause }: Incident): string {
+function describeCause({ cause }: Incident): string {
   return shortCauses[`${cause.type} ${cause.reason}`] ?? `${findConditionTitle(cause)}.`;
 }
 
@@ -109,7 +109,7 @@ const actions: Readonly<Record<string, string>> = {
   WaitingForAdopt: "Gatehouse waits for your approval.",
 };
 
-function actionOf(conditions: readonly Condition[]): string {
+function describeAction(conditions: readonly Condition[]): string {
   const restart = conditions.find(({ type, status }) => type === "RestartSettled" && status === "False");
   const words = restart && actions[restart.reason];
   return words === undefined ? "" : ` ${words}`;

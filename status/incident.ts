@@ -23,16 +23,16 @@ export function findIncidents(conditions: readonly Condition[]): readonly Incide
   let left: readonly Condition[] = conditions.filter(isProblem).toSorted((a, b) => rankCondition(a) - rankCondition(b));
   const found: Incident[] = [];
   for (let cause = left[0]; cause !== undefined; cause = left[0]) {
-    const consequences = followers(cause, left.slice(1));
+    const consequences = findConsequences(cause, left.slice(1));
     const grouped = new Set<Condition>([cause, ...consequences]);
-    found.push({ cause, consequences, severity: severityOf(cause, consequences) });
+    found.push({ cause, consequences, severity: judgeSeverity(cause, consequences) });
     left = left.filter((condition) => !grouped.has(condition));
   }
   return found.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
 }
 
 /** Finds the conditions that follow from a cause, directly or through one that does. */
-function followers(cause: Condition, others: readonly Condition[]): readonly Condition[] {
+function findConsequences(cause: Condition, others: readonly Condition[]): readonly Condition[] {
   const direct = others.filter((other) => explains(cause, other));
   const rest = others.filter((other) => !direct.includes(other));
   const further = rest.filter((other) => direct.some((one) => explains(one, other)));
@@ -48,7 +48,7 @@ function isProblem(condition: Condition): boolean {
   return status === "False" || reason === "NodeUnfit" || (isBlind(condition) && !notYetSeen.has(reason));
 }
 
-function severityOf(cause: Condition, consequences: readonly Condition[]): IncidentSeverity {
+function judgeSeverity(cause: Condition, consequences: readonly Condition[]): IncidentSeverity {
   if (isAtWork(cause) || cause.reason === "Upgrading") return "working";
   const all = [cause, ...consequences];
   const isDown = all.some((one) => neededForTraffic.some((type) => type === one.type) && barsTraffic(one));

@@ -73,7 +73,7 @@ async function showOnce(
     output.error(`status: ${found.message}\n`);
     return exitStatus.error;
   }
-  output.out(json ? `${JSON.stringify(found.raw, undefined, 2)}\n` : statusText(found.status, output.isColored));
+  output.out(json ? `${JSON.stringify(found.raw, undefined, 2)}\n` : formatStatus(found.status, output.isColored));
   return isRight(found.status) ? exitStatus.clean : exitStatus.drift;
 }
 
@@ -81,7 +81,7 @@ const marks = { True: "ok", False: "WRONG", Unknown: "?" } as const;
 const colours = { True: "green", False: "red", Unknown: "yellow" } as const;
 
 /** Formats a status: wrong conditions first, each with its time and what to do; right ones are counted. */
-function statusText(status: Status, isColored: boolean): string {
+function formatStatus(status: Status, isColored: boolean): string {
   const { node, conditions, events } = status;
   const nowMs = Date.parse(status.at);
   const painted = createPaint(isColored);
@@ -96,7 +96,7 @@ function statusText(status: Status, isColored: boolean): string {
       ? undefined
       : node.answeredAt === undefined
         ? "never answered"
-        : `last answer ${ago(node.answeredAt, nowMs)}`,
+        : `last answer ${formatAgo(node.answeredAt, nowMs)}`,
   ];
   const lines = [
     paint(["bold", isRight(status) ? "green" : "red"], state),
@@ -105,7 +105,7 @@ function statusText(status: Status, isColored: boolean): string {
     formatPlain(`${node.name}  ${node.rpc}  ${figures.filter((figure) => figure !== undefined).join(", ")}`),
     ...wrong.flatMap((condition) => [
       "",
-      `${paint(colours[condition.status], marks[condition.status].padEnd(6))}${paint("bold", condition.title)}, since ${condition.since} (${ago(condition.since, nowMs)})`,
+      `${paint(colours[condition.status], marks[condition.status].padEnd(6))}${paint("bold", condition.title)}, since ${condition.since} (${formatAgo(condition.since, nowMs)})`,
       formatPlain(`      ${condition.message}`),
     ]),
     "",
@@ -124,7 +124,7 @@ const units = [
 ] as const;
 
 /** Formats the time since `at` in its largest unit, e.g. `5 minutes ago`. */
-function ago(at: string, nowMs: number): string {
+function formatAgo(at: string, nowMs: number): string {
   const passedMs = Math.max(0, nowMs - Date.parse(at));
   const [unit, unitMs] = units.find(([, ms]) => passedMs >= ms) ?? ["second", 1_000];
   return new Intl.RelativeTimeFormat("en").format(-Math.floor(passedMs / unitMs), unit);

@@ -68,10 +68,10 @@ export function isBlind({ status, reason }: Condition): boolean {
 
 /** Whether nothing that is known bars the node from traffic. */
 export function servesTraffic(conditions: readonly Condition[]): boolean {
-  return barring(conditions).length === 0;
+  return findBarring(conditions).length === 0;
 }
 
-function barring(conditions: readonly Condition[]): readonly Condition[] {
+function findBarring(conditions: readonly Condition[]): readonly Condition[] {
   return conditions.filter(
     (condition) => neededForTraffic.some((type) => type === condition.type) && barsTraffic(condition),
   );
@@ -81,9 +81,9 @@ function barring(conditions: readonly Condition[]): readonly Condition[] {
 export function judgeVerdict(conditions: readonly Condition[], { mode, watched }: VerdictScope): Verdict {
   const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
   const wrong = conditions.filter(({ status }) => status === "False");
-  const bars = barring(conditions);
+  const bars = findBarring(conditions);
   const serves = bars.length === 0;
-  if (find("Unheld")?.status === "False") return held(serves);
+  if (find("Unheld")?.status === "False") return buildHeldVerdict(serves);
   const upkeep = find("UpkeepCurrent");
   const isLookedAfter = upkeep?.status !== "False";
   const restart = find("RestartSettled");
@@ -94,16 +94,16 @@ export function judgeVerdict(conditions: readonly Condition[], { mode, watched }
   if (!serves) {
     const failed = bars.filter(({ status }) => status === "False");
     const causes = [failed, wrong].find((some) => some.length > 0) ?? bars;
-    const message = `It is not fit for traffic: ${titlesOf(causes)}. What to do about it stands below.`;
+    const message = `It is not fit for traffic: ${formatTitles(causes)}. What to do about it stands below.`;
     return { level: "down", title: "The node is down", message };
   }
-  if (upkeep !== undefined && !isLookedAfter) return notLookedAfter(upkeep, wrong);
+  if (upkeep !== undefined && !isLookedAfter) return buildUnattendedVerdict(upkeep, wrong);
   if (find("Adopted")?.status === "False") return waiting;
-  if (wrong.length > 0) return servingButWrong(wrong);
-  return notKnown(conditions, watched) ?? right(conditions, mode);
+  if (wrong.length > 0) return buildFaultyVerdict(wrong);
+  return findUnknownVerdict(conditions, watched) ?? buildRightVerdict(conditions, mode);
 }
 
-function held(serves: boolean): Verdict {
+function buildHeldVerdict(serves: boolean): Verdict {
   const message =
     "A restart or an upgrade went wrong, and the sidecar changes nothing more until you let it. " +
     (serves ? "The node serves meanwhile." : "The node does not serve.");
@@ -117,22 +117,22 @@ const waiting: Verdict = {
 };
 
 /** Other faults were seen before the upkeep stopped, or are seen by other parts of the sidecar. */
-function notLookedAfter({ message }: Condition, wrong: readonly Condition[]): Verdict {
+function buildUnattendedVerdict({ message }: Condition, wrong: readonly Condition[]): Verdict {
   const others = wrong.filter(({ type }) => type !== "UpkeepCurrent");
-  const also = others.length === 0 ? "" : ` Wrong as far as is known: ${titlesOf(others)}.`;
+  const also = others.length === 0 ? "" : ` Wrong as far as is known: ${formatTitles(others)}.`;
   return { level: "unknown", title: "Not known: the node is not looked after", message: `${message}${also}` };
 }
 
-function servingButWrong(wrong: readonly Condition[]): Verdict {
+function buildFaultyVerdict(wrong: readonly Condition[]): Verdict {
   const sides =
     wrong.length === 1 ? "one thing about it is not right" : `${wrong.length} things about it are not right`;
   const isServed = wrong.every(({ type }) => type !== "CallsAnswered");
   const served = isServed ? "Clients are served meanwhile" : "Not every client gets an answer";
-  const message = `${served}. ${titlesOf(wrong)}: what to do about it stands below.`;
+  const message = `${served}. ${formatTitles(wrong)}: what to do about it stands below.`;
   return { level: "wrong", title: `The node serves, but ${sides}`, message };
 }
 
-function notKnown(conditions: readonly Condition[], watched: readonly ConditionType[]): Verdict | undefined {
+function findUnknownVerdict(conditions: readonly Condition[], watched: readonly ConditionType[]): Verdict | undefined {
   const waitsFor = watched.filter((type) => !conditions.some((condition) => condition.type === type));
   const isNew = conditions.some(({ type, reason }) => type === "UpkeepCurrent" && reason === "NotPassed");
   if (waitsFor.length > 0 || isNew) {
@@ -145,7 +145,7 @@ function notKnown(conditions: readonly Condition[], watched: readonly ConditionT
   return { level: "unknown", title: "Not known: not everything can be looked at", message };
 }
 
-function right(conditions: readonly Condition[], mode: UpkeepMode): Verdict {
+function buildRightVerdict(conditions: readonly Condition[], mode: UpkeepMode): Verdict {
   const unasked = conditions.filter(({ status }) => status === "Unknown");
   const checked = `${conditions.length - unasked.length} of ${conditions.length} conditions are True`;
   const others = unasked.length === 0 ? "" : ` Not looked at: ${unasked.map(({ type }) => type).join(", ")}.`;
@@ -153,6 +153,6 @@ function right(conditions: readonly Condition[], mode: UpkeepMode): Verdict {
   return { level: "right", title: "The node is right", message: `Nothing to do: ${checked}.${others}${observing}` };
 }
 
-function titlesOf(conditions: readonly Condition[]): string {
+function formatTitles(conditions: readonly Condition[]): string {
   return conditions.map((condition) => findConditionTitle(condition)).join("; ");
 }

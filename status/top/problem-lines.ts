@@ -16,7 +16,7 @@ export function renderProblems(
   { width, paint }: Drawn,
 ): readonly string[] {
   const problems = incidents ?? conditions.filter(({ status }) => status === "False").map(toProblem);
-  const shown = problems.slice(0, problemsShown).flatMap((problem) => linesOf(problem, nowMs, { width, paint }));
+  const shown = problems.slice(0, problemsShown).flatMap((problem) => renderProblem(problem, nowMs, { width, paint }));
   const hidden = problems.length - problemsShown;
   return hidden > 0 ? [...shown, "", `${hidden} more not shown.`] : shown;
 }
@@ -25,24 +25,24 @@ function toProblem({ type, reason, title, message, since }: TopStatus["condition
   return { type, reason, title, message, since, severity: "warning", steps: [], consequences: [] };
 }
 
-function linesOf(problem: Problem, nowMs: number, { width, paint }: Drawn): readonly string[] {
+function renderProblem(problem: Problem, nowMs: number, { width, paint }: Drawn): readonly string[] {
   const { severity, type, reason, title, message, since, steps, consequences } = problem;
   const lasted = formatDuration(nowMs - Date.parse(since));
   const follows = consequences.map((one) => one.title).join("; ");
   return [
     "",
     paint(["bold", colours[severity] ?? "yellow"], fit(`${title}, for ${lasted}`, width).trimEnd()),
-    ...indented(`${type}: ${reason}. ${message}`, width, "  "),
-    ...steps.flatMap((step, index) => stepLines(step, index + 1, { width, paint })),
-    ...(follows === "" ? [] : indented(`Because of it: ${follows}.`, width, "  ")),
+    ...wrapIndented(`${type}: ${reason}. ${message}`, width, "  "),
+    ...steps.flatMap((step, index) => renderStep(step, index + 1, { width, paint })),
+    ...(follows === "" ? [] : wrapIndented(`Because of it: ${follows}.`, width, "  ")),
   ];
 }
 
-function stepLines({ text, command }: Problem["steps"][number], number: number, drawn: Drawn): readonly string[] {
-  const lines = indented(text, drawn.width, "     ", `  ${number}. `);
+function renderStep({ text, command }: Problem["steps"][number], number: number, drawn: Drawn): readonly string[] {
+  const lines = wrapIndented(text, drawn.width, "     ", `  ${number}. `);
   return command === undefined ? lines : [...lines, `     ${drawn.paint("cyan", formatPlain(command))}`];
 }
 
-function indented(text: string, width: number, indent: string, first = indent): readonly string[] {
+function wrapIndented(text: string, width: number, indent: string, first = indent): readonly string[] {
   return wrap(text, width - indent.length).map((line, index) => `${index === 0 ? first : indent}${line}`);
 }

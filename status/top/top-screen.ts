@@ -66,7 +66,7 @@ export function openScreen({ input, output }: Terminal): Screen {
         columns: output.columns || defaultSize.columns,
         rows: output.rows || defaultSize.rows,
       };
-      const shown = [...fitting(lines, { columns, rows: rows - 1 }), lastLine].map((line) => `${line}${clearLine}`);
+      const shown = [...listFitting(lines, { columns, rows: rows - 1 }), lastLine].map((line) => `${line}${clearLine}`);
       output.write(`${home}${shown.join("\r\n")}${clearBelow}`);
     },
     onResize: (callback) => {
@@ -84,7 +84,7 @@ export function openScreen({ input, output }: Terminal): Screen {
 }
 
 /** Lists the first lines that fit; the terminal breaks a long one, such as a command, so that it can be copied whole. */
-function fitting(lines: readonly string[], { columns, rows }: typeof defaultSize): readonly string[] {
+function listFitting(lines: readonly string[], { columns, rows }: typeof defaultSize): readonly string[] {
   let left = rows;
   const first = lines.findIndex((line) => {
     left -= Math.max(1, Math.ceil(stripVTControlCharacters(line).length / columns));

@@ -42,52 +42,52 @@ export function renderSheet(status: TopStatus, { width, isColored, silence }: Sh
   const paint = createPaint(isColored);
   const nowMs = Date.parse(status.at) + (silence?.forMs ?? 0);
   return [
-    ...silenceLines(silence, width, paint),
-    paint("dim", nameLine(status, width)),
+    ...renderSilence(silence, width, paint),
+    paint("dim", renderName(status, width)),
     "",
-    ...headlineLines(status, nowMs, { width, paint }),
+    ...renderHeadline(status, nowMs, { width, paint }),
     "",
-    ...figureLines(status, nowMs, { width, paint, isStale: silence !== undefined }),
+    ...renderFigures(status, nowMs, { width, paint, isStale: silence !== undefined }),
     ...renderProblems(status, nowMs, { width, paint }),
-    ...trafficLines(status, width, paint),
+    ...renderTraffic(status, width, paint),
   ];
 }
 
-function silenceLines(silence: SheetOptions["silence"], width: number, paint: Paint): readonly string[] {
+function renderSilence(silence: SheetOptions["silence"], width: number, paint: Paint): readonly string[] {
   if (silence === undefined) return [];
   const text = `No answer for ${formatDuration(silence.forMs)}; what is below is old. ${silence.why}`;
   return [...wrap(text, width).map((line) => paint(["bold", "red"], line)), ""];
 }
 
-function nameLine({ node, at }: TopStatus, width: number): string {
+function renderName({ node, at }: TopStatus, width: number): string {
   const time = `${at.slice(11, 19)} UTC`;
   const name = [node.name, node.rpc, node.clientVersion].filter((part) => part !== undefined).join("  ");
   return `${fit(name, width - time.length - 2)}  ${time}`;
 }
 
-function headlineLines(status: TopStatus, nowMs: number, { width, paint }: Drawn): readonly string[] {
+function renderHeadline(status: TopStatus, nowMs: number, { width, paint }: Drawn): readonly string[] {
   const { headline, verdict } = status;
   const level = verdict?.level ?? (status.right ? "right" : "wrong");
-  const { state, cause = conditionCount(status) } = readFirstWords(status);
+  const { state, cause = describeConditions(status) } = readFirstWords(status);
   const isTimed = timed.has(level) && headline?.since !== undefined;
   const more = headline?.beganEarlier === true ? "more than " : "";
   const lasted = isTimed ? ` for ${more}${formatDuration(nowMs - Date.parse(headline.since ?? status.at))}` : "";
   return [paint(["bold", colours[level]], formatPlain(state) + lasted), ...wrap(cause, width)];
 }
 
-function conditionCount({ conditions }: TopStatus): string {
+function describeConditions({ conditions }: TopStatus): string {
   const passing = conditions.filter(({ status }) => status === "True").length;
   return `${passing} of ${conditions.length} conditions are right.`;
 }
 
 type Figure = Readonly<{ term: string; value: string; isBad?: boolean; isOld?: boolean }>;
 
-function figureLines(
+function renderFigures(
   status: TopStatus,
   nowMs: number,
   { width, paint, isStale }: Drawn & Readonly<{ isStale: boolean }>,
 ): readonly string[] {
-  const figures = figuresOf(status, nowMs);
+  const figures = listFigures(status, nowMs);
   const column = Math.floor(width / 2);
   const cells = figures.map(({ term, value, isBad, isOld }) => {
     const text = `${fit(`${term.padEnd(15)}${value}`, column - 1)} `;
@@ -102,13 +102,13 @@ function figureLines(
   );
 }
 
-function figuresOf({ node, figures, conditions }: TopStatus, nowMs: number): readonly Figure[] {
+function listFigures({ node, figures, conditions }: TopStatus, nowMs: number): readonly Figure[] {
   const { lastBlock, rpc, gateway, restarts, disk } = figures;
   const isDiskLow = conditions.some(({ type, status }) => type === "DiskSpaceLeft" && status === "False");
   const block =
     lastBlock === undefined
       ? {
-          value: node.height === undefined ? "not known" : formatNumber(node.height) + oldMark(!node.answers),
+          value: node.height === undefined ? "not known" : formatNumber(node.height) + markOld(!node.answers),
           isOld: !node.answers,
         }
       : {
@@ -126,7 +126,7 @@ function figuresOf({ node, figures, conditions }: TopStatus, nowMs: number): rea
       : [
           {
             term: "Requests",
-            value: `${formatNumber(gateway.requestsPerSecond)}/s${oldMark(gateway.old)}`,
+            value: `${formatNumber(gateway.requestsPerSecond)}/s${markOld(gateway.old)}`,
             isOld: gateway.old,
           },
           {
@@ -149,7 +149,7 @@ function figuresOf({ node, figures, conditions }: TopStatus, nowMs: number): rea
       : [
           {
             term: "Disk free",
-            value: `${formatPercent(disk.freeRatio)}, ${formatBytes(disk.freeBytes)}${oldMark(disk.old)}`,
+            value: `${formatPercent(disk.freeRatio)}, ${formatBytes(disk.freeBytes)}${markOld(disk.old)}`,
             isBad: isDiskLow,
             isOld: disk.old,
           },
@@ -157,11 +157,11 @@ function figuresOf({ node, figures, conditions }: TopStatus, nowMs: number): rea
   ];
 }
 
-function oldMark(isOld: boolean): string {
+function markOld(isOld: boolean): string {
   return isOld ? ", old" : "";
 }
 
-function trafficLines({ traffic }: TopStatus, width: number, paint: Paint): readonly string[] {
+function renderTraffic({ traffic }: TopStatus, width: number, paint: Paint): readonly string[] {
   if (traffic === undefined) return [];
   if (traffic.byMethod.length === 0) return ["", "No calls in the last minute."];
   const limited = traffic.limited.map(

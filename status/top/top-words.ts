@@ -56,7 +56,7 @@ export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of formatPlain(text).split(" ").filter(Boolean)) {
-    for (const part of pieces(word, width)) {
+    for (const part of splitWord(word, width)) {
       if (line !== "" && line.length + 1 + part.length > width) {
         lines.push(line);
         line = "";
@@ -67,7 +67,7 @@ export function wrap(text: string, width: number): readonly string[] {
   return line === "" ? lines : [...lines, line];
 }
 
-function pieces(word: string, width: number): readonly string[] {
+function splitWord(word: string, width: number): readonly string[] {
   const characters = [...word];
   const count = Math.ceil(characters.length / width);
   return Array.from({ length: count }, (_, index) => characters.slice(index * width, (index + 1) * width).join(""));

@@ -14,12 +14,12 @@ export function renderTrafficTable(
   header: (text: string) => string,
 ): readonly string[] {
   const tierWidth = Math.floor((width - gap) * 0.45);
-  const left = table(
+  const left = renderTable(
     "Tier",
     byTier.map(({ tier, ...rates }) => ({ name: tier, ...rates })),
     tierWidth,
   );
-  const right = table(
+  const right = renderTable(
     "Method",
     byMethod.map(({ method, ...rates }) => ({ name: method, ...rates })),
     width - gap - tierWidth,
@@ -30,7 +30,7 @@ export function renderTrafficTable(
   });
 }
 
-function table(title: string, rows: readonly Rates[], width: number): readonly string[] {
+function renderTable(title: string, rows: readonly Rates[], width: number): readonly string[] {
   const nameWidth = width - numbers * numberWidth;
   const line = (name: string, ...cells: readonly string[]) =>
     fit(name, nameWidth) + cells.map((cell) => cell.padStart(numberWidth)).join("");
