@@ -34,7 +34,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const { board, charts, health, operations } = guarded;
   // The listener comes before the upkeep, so that a taken port is named before anything is done to the node.
   let upkeep: Upkeep | undefined;
-  const scope = { mode: settings.upkeep.mode, watched: watchedSides(settings) };
+  const scope = { mode: settings.upkeep.mode, watched: listWatchedConditions(settings) };
   const verdict = () => judgeVerdict(board.list(), scope);
   showVerdict(metrics, verdict);
   if (needsEngine(settings)) passOnEngineRequests(settings.docker.engine, { metrics, log });
@@ -75,7 +75,7 @@ function needsEngine({ restart, nodeCli }: SidecarSettings): boolean {
 }
 
 /** Lists the conditions that the settings have the sidecar watch; each is looked at soon after the start. */
-function watchedSides({
+function listWatchedConditions({
   health,
   lag,
   certificate,
@@ -87,25 +87,25 @@ function watchedSides({
     "RpcAnswering",
     "ChainIdExpected",
     "HeightAdvancing",
-    ...when(lag.references.length > 0, "HeightCurrent"),
-    ...when(health.webSocket, "WebSocketAnswering"),
+    ...listIf(lag.references.length > 0, "HeightCurrent"),
+    ...listIf(health.webSocket, "WebSocketAnswering"),
     "GatewayServing",
-    ...when(certificate.urls.length > 0, "CertificateValid"),
+    ...listIf(certificate.urls.length > 0, "CertificateValid"),
     "StateKept",
     "ConfigValid",
     "UpkeepCurrent",
     "ConfigCurrent",
     "VersionAgreed",
-    ...when(upgrade.releasesPath !== undefined, "VersionSufficient"),
+    ...listIf(upgrade.releasesPath !== undefined, "VersionSufficient"),
     "NodeCliWorking",
     "AutoPruneOn",
-    ...when(pushgateway.url !== undefined, "MetricsArriving"),
+    ...listIf(pushgateway.url !== undefined, "MetricsArriving"),
     "DiskSpaceLeft",
-    ...when(volume.claim !== undefined, "VolumeLargeEnough"),
+    ...listIf(volume.claim !== undefined, "VolumeLargeEnough"),
     "RestartSettled",
   ];
 }
 
-function when(isWatched: boolean, type: ConditionType): readonly ConditionType[] {
+function listIf(isWatched: boolean, type: ConditionType): readonly ConditionType[] {
   return isWatched ? [type] : [];
 }

@@ -65,46 +65,49 @@ const refusals: Readonly<Record<number, ApiAnswer>> = {
 };
 
 /** Describes an operation that needs the token. */
-function controlOperation(answer: z.ZodType, operation: Omit<ApiOperation, "answers" | "security">): ApiOperation {
+function describeControlOperation(
+  answer: z.ZodType,
+  operation: Omit<ApiOperation, "answers" | "security">,
+): ApiOperation {
   const answers = { 200: { description: "What became of it", body: answer }, ...refusals };
   return { ...operation, security: ["bearer"], answers };
 }
 
 const control: readonly ApiOperation[] = [
-  controlOperation(controlView, {
+  describeControlOperation(controlView, {
     method: "get",
     path: controlPath,
     summary: "What the sidecar would do, and whether it may",
   }),
-  controlOperation(resumeAnswer, {
+  describeControlOperation(resumeAnswer, {
     method: "post",
     path: `${controlPath}/resume`,
     summary: "Lift the hold after a roll-back",
   }),
-  controlOperation(restartAnswer, {
+  describeControlOperation(restartAnswer, {
     method: "post",
     path: `${controlPath}/restart`,
     summary: "Restart the node",
   }),
-  controlOperation(adoptAnswer, {
+  describeControlOperation(adoptAnswer, {
     method: "post",
     path: `${controlPath}/adopt`,
     summary: "Let the sidecar act on this node, by the plan that was seen",
     body: adoptRequest,
   }),
-  controlOperation(upgradeAnswer, {
+  describeControlOperation(upgradeAnswer, {
     method: "post",
     path: `${controlPath}/upgrade`,
     summary: "Show an upgrade of the node, or begin or schedule the one that was shown",
     body: upgradeRequest,
   }),
-  controlOperation(upgradeAnswer, {
+  describeControlOperation(upgradeAnswer, {
     method: "post",
     path: `${controlPath}/restore`,
     summary: "Show a restore of the node's data from a snapshot, or begin the one that was shown",
     body: restoreRequest,
   }),
-  controlOperation(cancelAnswer, {
+  describeControlOperation(cancelAnswer, {
     method: "post",
     path: `${controlPath}/upgrade/cancel`,
     summary: "Withdraw the upgrade that is scheduled",

@@ -27,11 +27,11 @@ type Figures = Readonly<z.output<typeof statusFigures> & { payments?: PaymentFig
 const shownMax = 1_000;
 
 /** Cuts a text to its beginning, as a copy: a slice would keep all of a long text in memory. */
-function shorten(text: string): string {
+function limitText(text: string): string {
   return text.length <= shownMax ? text : `${Buffer.from(text.slice(0, shownMax)).toString()}…`;
 }
 
-const shownText = z.string().transform(shorten);
+const shownText = z.string().transform(limitText);
 
 /** A sidecar's or a gateway's status, as far as a card shows it. */
 export const targetStatus = z.object({
@@ -108,12 +108,12 @@ export function describeService(
   const words = failing.map(([name, { message }]) => `${name}: ${message}`).join(" ");
   return {
     ...readyWords[status],
-    cause: words === "" ? passingWords(Object.keys(checks).length) : shorten(words),
+    cause: words === "" ? describePassing(Object.keys(checks).length) : limitText(words),
     figures: payments === undefined ? {} : { payments },
     page: "readyz",
   };
 }
 
-function passingWords(count: number): string {
+function describePassing(count: number): string {
   return count === 1 ? "Its check passes." : `All ${count} checks pass.`;
 }

@@ -66,7 +66,7 @@ export function createPaymentWatch(): PaymentWatch {
       kept = kept.filter(({ atMs }) => now.atMs - atMs <= keptForMs);
       const newest = kept.at(-1);
       if (newest === undefined || now.atMs - newest.atMs >= keptEveryMs) kept = [...kept, now];
-      return figuresOf(kept, now);
+      return computeFigures(kept, now);
     },
   };
 }
@@ -79,14 +79,14 @@ function sum(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((total, count) => total + count, 0);
 }
 
-function figuresOf(kept: readonly PaymentCounts[], now: PaymentCounts): PaymentFigures {
+function computeFigures(kept: readonly PaymentCounts[], now: PaymentCounts): PaymentFigures {
   const first = kept[0] ?? now;
   const overMs = now.atMs - first.atMs;
   const refused = [...now.refused]
     .map(([reason, count]) => ({ reason, count: count - (first.refused.get(reason) ?? 0) }))
     .filter(({ count }) => count > 0)
     .toSorted((a, b) => b.count - a.count);
-  const spent = spentBetween([...kept, now]);
+  const spent = sumSpending([...kept, now]);
   const { pending, balance } = now;
   return {
     pending,
@@ -101,7 +101,7 @@ function figuresOf(kept: readonly PaymentCounts[], now: PaymentCounts): PaymentF
 }
 
 /** Sums up the signer's spending; payments into its account do not reduce it. */
-function spentBetween(counts: readonly PaymentCounts[]): number {
+function sumSpending(counts: readonly PaymentCounts[]): number {
   let spent = 0;
   for (const [index, { balance }] of counts.entries()) {
     const before = counts[index - 1]?.balance;

@@ -17,32 +17,35 @@ export function printConditionReference(): string {
     '`gatehouse_condition{type="…"}` (1, 0, -1) and `gatehouse_condition_info{type="…",reason="…"}` have both. Below each stand the reasons of `False` with what to do; the page adds the commands of its',
     "deployment. [Faults](faults.md) has what brings each about.",
     "",
-    ...Object.entries(conditionReasons).flatMap(([type, reasons]) => sectionOf(type as ConditionType, reasons)),
+    ...Object.entries(conditionReasons).flatMap(([type, reasons]) => formatSection(type as ConditionType, reasons)),
   ].join("\n");
 }
 
 type Reasons = Readonly<Record<"True" | "False" | "Unknown", readonly string[]>>;
 
-function sectionOf(type: ConditionType, { True: right, False: wrong, Unknown: unknown }: Reasons): readonly string[] {
+function formatSection(
+  type: ConditionType,
+  { True: right, False: wrong, Unknown: unknown }: Reasons,
+): readonly string[] {
   const rows = wrong.map((reason) => {
     const runbook = findRunbook({ type, reason } as Condition);
-    return [`\`${reason}\``, adviceFor(type, reason), `[${runbook.replace(".md", "")}](runbooks/${runbook})`];
+    return [`\`${reason}\``, formatAdvice(type, reason), `[${runbook.replace(".md", "")}](runbooks/${runbook})`];
   });
   return [
     `## ${type}`,
     "",
-    `Right: ${named(right)}.${unknown.length === 0 ? "" : ` Not known: ${named(unknown)}.`}`,
+    `Right: ${formatReasons(right)}.${unknown.length === 0 ? "" : ` Not known: ${formatReasons(unknown)}.`}`,
     "",
     ...(rows.length === 0 ? [] : [...formatTable(["wrong", "what to do", "runbook"], rows), ""]),
   ];
 }
 
-function named(reasons: readonly string[]): string {
+function formatReasons(reasons: readonly string[]): string {
   return reasons.map((reason) => `\`${reason}\``).join(", ");
 }
 
 /** Formats the steps of a deployment with default settings, without its commands. */
-function adviceFor(type: ConditionType, reason: string): string {
+function formatAdvice(type: ConditionType, reason: string): string {
   const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data/node" } });
   const deployment = buildDeployment(settings, {
     command: (verb) => `gatehouse ${verb}`,

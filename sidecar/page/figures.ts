@@ -36,17 +36,17 @@ export function buildFigures({ health, traffic, restarts, disk }: FigureSources,
   const { nowMs } = rules;
   const now = new Date(nowMs).toISOString();
   return {
-    ...lastBlock(health, rules),
-    ...rpc(health, now),
-    ...(traffic === undefined ? {} : { gateway: { ...gateway(traffic), at: now, old: false } }),
+    ...buildBlockFigure(health, rules),
+    ...buildRpcFigure(health, now),
+    ...(traffic === undefined ? {} : { gateway: { ...buildGatewayFigure(traffic), at: now, old: false } }),
     ...(restarts === undefined
       ? {}
       : { restarts: { left: Math.max(0, restarts.perHour - restarts.used), perHour: restarts.perHour } }),
-    ...(disk === undefined ? {} : { disk: diskFigure(disk, rules) }),
+    ...(disk === undefined ? {} : { disk: buildDiskFigure(disk, rules) }),
   };
 }
 
-function lastBlock(
+function buildBlockFigure(
   health: NodeHealth,
   { nowMs, monotonicMs, blockOldAfterMs }: FigureRules,
 ): Pick<Figures, "lastBlock"> {
@@ -57,18 +57,18 @@ function lastBlock(
   return { lastBlock: { height, at: new Date(nowMs - ageMs).toISOString(), old } };
 }
 
-function rpc({ latencyMs, failure, answeredAtMs }: NodeHealth, now: string): Pick<Figures, "rpc"> {
+function buildRpcFigure({ latencyMs, failure, answeredAtMs }: NodeHealth, now: string): Pick<Figures, "rpc"> {
   if (failure !== undefined) return { rpc: { failure: failure.reason, at: now, old: false } };
   if (latencyMs === undefined || answeredAtMs === undefined) return {};
   return { rpc: { latencyMs, at: new Date(answeredAtMs).toISOString(), old: false } };
 }
 
-function gateway({ total }: TrafficRates) {
+function buildGatewayFigure({ total }: TrafficRates) {
   const { requests, errors, limited } = total;
   return { requestsPerSecond: requests, errorRatio: requests === 0 ? 0 : errors / requests, limitedPerSecond: limited };
 }
 
-function diskFigure({ look, atMs }: NonNullable<FigureSources["disk"]>, { nowMs, diskOldAfterMs }: FigureRules) {
+function buildDiskFigure({ look, atMs }: NonNullable<FigureSources["disk"]>, { nowMs, diskOldAfterMs }: FigureRules) {
   const { freeBytes, freeBytesRatio } = look;
   return { freeRatio: freeBytesRatio, freeBytes, at: new Date(atMs).toISOString(), old: nowMs - atMs > diskOldAfterMs };
 }

@@ -48,7 +48,7 @@ export function createHistory(sources: HistorySources): History {
   return {
     sample: async () => {
       latest = await sources.traffic();
-      const sample = sampleOf(sources, latest);
+      const sample = takeSample(sources, latest);
       for (const { every, samples } of kept) {
         if (looks % every !== 0) continue;
         samples.push(sample);
@@ -72,7 +72,7 @@ export function createHistory(sources: HistorySources): History {
   };
 }
 
-function sampleOf({ clock, health, charts, pruningOldAfterMs }: HistorySources, traffic: Traffic): Sample {
+function takeSample({ clock, health, charts, pruningOldAfterMs }: HistorySources, traffic: Traffic): Sample {
   const atMs = clock.wallMs();
   const { height, latencyMs, failure, answeredAtMs } = health();
   const answers = failure === undefined && answeredAtMs !== undefined;

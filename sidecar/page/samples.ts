@@ -33,12 +33,14 @@ export function buildColumns(samples: readonly Sample[]): Columns {
     samples.map((sample, index) => {
       const before = samples[index - 1];
       if (before === undefined) return null;
-      return rounded(((count(sample) - count(before)) * 1_000) / Math.max(1, sample.monotonicMs - before.monotonicMs));
+      return limitDigits(
+        ((count(sample) - count(before)) * 1_000) / Math.max(1, sample.monotonicMs - before.monotonicMs),
+      );
     });
   return {
     atMs: samples.map(({ atMs }) => Math.round(atMs)),
-    blocksPerMinute: samples.map((_, index) => blocksPerMinute(samples, index)),
-    rpcMs: samples.map(({ latencyMs }) => (latencyMs === undefined ? null : rounded(latencyMs))),
+    blocksPerMinute: samples.map((_, index) => computeBlockRate(samples, index)),
+    rpcMs: samples.map(({ latencyMs }) => (latencyMs === undefined ? null : limitDigits(latencyMs))),
     requestsPerSecond: perSecond(({ calls }) => calls),
     errorsPerSecond: perSecond(({ errors }) => errors),
     pruneBacklog: samples.map(({ backlog }) => backlog ?? null),
@@ -46,7 +48,7 @@ export function buildColumns(samples: readonly Sample[]): Columns {
 }
 
 /** Computes the rate of new blocks in the last minute, as far back as the node has answered each look. */
-function blocksPerMinute(samples: readonly Sample[], index: number): number | null {
+function computeBlockRate(samples: readonly Sample[], index: number): number | null {
   const last = samples[index];
   if (last?.height === undefined) return null;
   let first = last;
@@ -61,10 +63,10 @@ function blocksPerMinute(samples: readonly Sample[], index: number): number | nu
   }
   const spanMs = last.monotonicMs - first.monotonicMs;
   if (spanMs < leastMs || first.height === undefined) return null;
-  return rounded(Math.max(0, ((last.height - first.height) * minuteMs) / spanMs));
+  return limitDigits(Math.max(0, ((last.height - first.height) * minuteMs) / spanMs));
 }
 
 /** Limits a value to three digits: a drawing shows no more. */
-function rounded(value: number): number {
+function limitDigits(value: number): number {
   return Number(value.toPrecision(3));
 }

@@ -34,7 +34,7 @@ export type PageDependencies = Readonly<{
 }>;
 
 /** Lists the actions that are possible now. Pure. */
-function offeredActions(view: ControlView | undefined, canRestart: boolean): readonly PageAction[] {
+function listActions(view: ControlView | undefined, canRestart: boolean): readonly PageAction[] {
   if (view?.hold !== undefined) return ["resume"];
   if (view?.authority === "waits") return view.plan === undefined ? [] : ["adopt"];
   return view?.authority === "acts" && canRestart ? ["restart"] : [];
@@ -76,7 +76,7 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
     configured: () => upkeep()?.configured() ?? starting,
     plan: () => upkeep()?.control.look().plan,
     actions: () =>
-      settings.upkeep.controlToken && offeredActions(upkeep()?.control.look(), settings.restart.driver !== "none"),
+      settings.upkeep.controlToken && listActions(upkeep()?.control.look(), settings.restart.driver !== "none"),
   });
   addPageRoutes(operations, runbooks);
   const watch = watchPageState(state, { log });

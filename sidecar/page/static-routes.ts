@@ -15,7 +15,7 @@ const contentSecurityPolicy =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /** Builds the headers of every file of the page. */
-function headersOf(type: string): Record<string, string> {
+function buildHeaders(type: string): Record<string, string> {
   return {
     "Content-Type": type,
     "Content-Security-Policy": contentSecurityPolicy,
@@ -38,7 +38,7 @@ export function addReadable(
 ): void {
   app.get(path, (c) => {
     const type = accepts(c, { header: "Accept", supports: [textType, htmlType], default: textType });
-    const headers = { ...headersOf(`${type}; charset=utf-8`), Vary: "Accept" };
+    const headers = { ...buildHeaders(`${type}; charset=utf-8`), Vary: "Accept" };
     return c.body(type === htmlType ? html() : text, 200, headers);
   });
 }
@@ -49,6 +49,6 @@ export function addAssets(app: App, folder: ProgramFolder, names = listProgramFi
     const type = types[extname(name)];
     if (type === undefined) continue;
     const content = readProgramFile(folder, name);
-    app.get(name === "index.html" ? "/" : `/page/${name}`, (c) => c.body(content, 200, headersOf(type)));
+    app.get(name === "index.html" ? "/" : `/page/${name}`, (c) => c.body(content, 200, buildHeaders(type)));
   }
 }

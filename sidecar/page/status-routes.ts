@@ -50,10 +50,10 @@ export function addStatusRoutes(app: App, options: StatusOptions, sources: Statu
     const state = sources.configured();
     return c.json({ status: state.ok ? "ok" : "unready", checks: { configured: state } }, state.ok ? 200 : 503);
   });
-  app.get("/status", (c) => c.json(statusOf(options, sources), 200, { "Cache-Control": "no-store" }));
+  app.get("/status", (c) => c.json(buildStatus(options, sources), 200, { "Cache-Control": "no-store" }));
 }
 
-function statusOf(options: StatusOptions, sources: StatusSources) {
+function buildStatus(options: StatusOptions, sources: StatusSources) {
   const { events, charts, plan, state, deployment, runbooks } = sources;
   const verdict = sources.verdict();
   const { headline, incidents } = state.look();
@@ -62,9 +62,9 @@ function statusOf(options: StatusOptions, sources: StatusSources) {
     ...describeNodeStatus(options, sources),
     right: verdict.level === "right",
     verdict,
-    headline: { ...headline, ...sinceOf(state, headline.state, sources.board) },
+    headline: { ...headline, ...findSince(state, headline.state, sources.board) },
     incidents: incidents.map((incident) => describeIncident(incident, { deployment: commands, runbooks })),
-    figures: figures(options, sources),
+    figures: readFigures(options, sources),
     traffic: state.history.traffic(),
     mode: options.mode,
     plan: plan(),
@@ -81,7 +81,7 @@ function statusOf(options: StatusOptions, sources: StatusSources) {
 }
 
 /** A node that is down has been so since it last served, whatever was tried meanwhile; a hold is dated by its condition. */
-function sinceOf({ outages }: PageState, state: string, board: StatusSources["board"]) {
+function findSince({ outages }: PageState, state: string, board: StatusSources["board"]) {
   const last = outages.list().at(-1);
   const hold = state === "Held" ? board.get("Unheld") : undefined;
   if (hold !== undefined) return { since: hold.since, beganEarlier: false };
@@ -92,7 +92,7 @@ function sinceOf({ outages }: PageState, state: string, board: StatusSources["bo
   return began && { since: new Date(began.atMs).toISOString(), beganEarlier: began.beganEarlier };
 }
 
-function figures({ stillAfterMs }: StatusOptions, { health, clock, state, ...sources }: StatusSources) {
+function readFigures({ stillAfterMs }: StatusOptions, { health, clock, state, ...sources }: StatusSources) {
   return buildFigures(
     { health: health(), traffic: state.history.traffic(), ...sources.figures() },
     {

@@ -26,7 +26,7 @@ export function listCounts({
 }: Traffic): Readonly<{ calls: Float64Array; limited: ReadonlyMap<string, number> }> {
   return {
     calls: Float64Array.from(calls, ({ count }) => count),
-    limited: new Map(limited.map((one) => [keyOf(one), one.count])),
+    limited: new Map(limited.map((one) => [formatKey(one), one.count])),
   };
 }
 
@@ -53,7 +53,7 @@ export function computeRates(now: Traffic, before: ReturnType<typeof listCounts>
       .map(([tier, calls]) => Object.assign(rates(calls), { tier }))
       .toSorted((a, b) => b.requests - a.requests),
     limited: now.limited
-      .map((one) => ({ ...one, count: one.count - (before.limited.get(keyOf(one)) ?? 0) }))
+      .map((one) => ({ ...one, count: one.count - (before.limited.get(formatKey(one)) ?? 0) }))
       .filter(({ count }) => count > 0)
       .map(({ tier, limit, count }) => ({ tier, limit, perMinute: perSecond(count) * 60 }))
       .toSorted((a, b) => b.perMinute - a.perMinute),
@@ -73,6 +73,6 @@ function sum(counts: readonly Readonly<{ count: number }>[]): number {
   return counts.reduce((total, { count }) => total + count, 0);
 }
 
-function keyOf({ limit, tier }: Pick<LimitedCount, "limit" | "tier">): string {
+function formatKey({ limit, tier }: Pick<LimitedCount, "limit" | "tier">): string {
   return `${limit} ${tier}`;
 }

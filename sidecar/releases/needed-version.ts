@@ -44,7 +44,7 @@ export function judgeVersion(
       message: `${version.text} is new enough for every height that is listed.`,
     };
   }
-  const leftSeconds = secondsUntil(coming, node);
+  const leftSeconds = computeSecondsUntil(coming, node);
   const message = explainComing(coming, node, leftSeconds);
   // Without a rate any height would be soon.
   if (leftSeconds === undefined) return { type, status: "Unknown", reason: "NotCompared", message };
@@ -58,12 +58,12 @@ function isAtLeast({ release }: NodeVersion, text: string): boolean {
   return wanted === undefined || gte(release, wanted.release);
 }
 
-function secondsUntil({ minVersionAt }: Needed, { height, secondsPerBlock }: RunningNode): number | undefined {
+function computeSecondsUntil({ minVersionAt }: Needed, { height, secondsPerBlock }: RunningNode): number | undefined {
   return height === undefined || secondsPerBlock === undefined ? undefined : (minVersionAt - height) * secondsPerBlock;
 }
 
 function explainPassed(row: Needed, { version, height }: RunningNode): string {
-  return `The node is ${version?.text} at block ${height}; from block ${row.minVersionAt} on the chain needs ${row.version}${noteOf(row)}. Upgrade it now.`;
+  return `The node is ${version?.text} at block ${height}; from block ${row.minVersionAt} on the chain needs ${row.version}${formatNote(row)}. Upgrade it now.`;
 }
 
 function explainComing(row: Needed, { version, height, nowMs }: RunningNode, leftSeconds: number | undefined): string {
@@ -72,21 +72,21 @@ function explainComing(row: Needed, { version, height, nowMs }: RunningNode, lef
       ? "at a time that can't be estimated, because the node has returned no times of its blocks yet"
       : leftSeconds > yearSeconds
         ? "in more than a year at the present rate"
-        : `about ${roundedTime(nowMs + leftSeconds * 1_000)} at the present rate`;
+        : `about ${formatRoundedTime(nowMs + leftSeconds * 1_000)} at the present rate`;
   return (
-    `The node is ${version?.text}; from block ${row.minVersionAt} on (${when}; it is at ${height}) the chain needs ${row.version}${noteOf(row)}. ` +
+    `The node is ${version?.text}; from block ${row.minVersionAt} on (${when}; it is at ${height}) the chain needs ${row.version}${formatNote(row)}. ` +
     "Upgrade it before: gatehouse upgrade."
   );
 }
 
-function noteOf({ note }: Needed): string {
+function formatNote({ note }: Needed): string {
   return note === undefined ? "" : ` (${note})`;
 }
 
 const yearSeconds = 366 * 86_400;
 
 /** Formats a time to the hour: an estimate that changes at each look is useless. */
-function roundedTime(ms: number): string {
+function formatRoundedTime(ms: number): string {
   const hourMs = 3_600_000;
   return new Date(Math.round(ms / hourMs) * hourMs).toISOString().replace(/:\d\d\.\d+Z$/, "Z");
 }

@@ -28,17 +28,17 @@ export async function downloadArchive(
 ): Promise<string> {
   const { url } = settings.archive;
   await mkdir(dirname(place.archive), { recursive: true });
-  const part = await keptPart(url, place);
+  const part = await readPart(url, place);
   const stalled = new AbortController();
   const timer = setTimeout(() => stalled.abort(new Error(`no byte for ${settings.stallMs} ms`)), settings.stallMs);
   try {
     const signal = AbortSignal.any([dependencies.signal, stalled.signal]);
     const endpoint = parseHttpEndpoint(url);
-    const headers = { ...endpoint.headers, ...(part.sizeBytes === 0 ? {} : rangeHeaders(part)) };
+    const headers = { ...endpoint.headers, ...(part.sizeBytes === 0 ? {} : buildRangeHeaders(part)) };
     const response = await dependencies.fetch(endpoint.url, { headers, signal });
-    if (response.status === 416 && part.sizeBytes > 0) return await hashOf(part.sizeBytes, place.archive);
-    const fromBytes = startOf(response, part.sizeBytes, url);
-    const totalBytes = totalOf(response, fromBytes);
+    if (response.status === 416 && part.sizeBytes > 0) return await computeHash(part.sizeBytes, place.archive);
+    const fromBytes = readStart(response, part.sizeBytes, url);
+    const totalBytes = readTotal(response, fromBytes);
     if (totalBytes !== undefined && totalBytes > settings.archive.limitBytes) throw tooLarge(url, totalBytes, settings);
     await rememberOrigin(place, url, response);
     const hash = createHash("sha256");
@@ -61,7 +61,7 @@ export async function downloadArchive(
     return hash.digest("hex");
   } catch (cause) {
     if (cause instanceof RestoreError || dependencies.signal.aborted) throw cause;
-    throw new RestoreError(`${stripQuery(url)} can't be read to its end (${reasonOf(cause)})`, {
+    throw new RestoreError(`${stripQuery(url)} can't be read to its end (${explainCause(cause)})`, {
       retryable: true,
       cause,
     });
@@ -86,13 +86,13 @@ export async function dropArchive({ archive, origin }: RestorePlace): Promise<vo
 
 type Part = Readonly<{ sizeBytes: number; etag: string | undefined }>;
 
-async function keptPart(url: string, place: RestorePlace): Promise<Part> {
+async function readPart(url: string, place: RestorePlace): Promise<Part> {
   const origin = originSchema.safeParse(await readJson(place.origin));
   if (!origin.success || origin.data.url !== url) return { sizeBytes: 0, etag: undefined };
   return { sizeBytes: await countDownloadedBytes(place), etag: origin.data.etag };
 }
 
-function rangeHeaders({ sizeBytes, etag }: Part): Record<string, string> {
+function buildRangeHeaders({ sizeBytes, etag }: Part): Record<string, string> {
   return { range: `bytes=${sizeBytes}-`, ...(etag === undefined ? {} : { "if-range": etag }) };
 }
 
@@ -104,7 +104,7 @@ async function rememberOrigin(place: RestorePlace, url: string, response: Respon
 }
 
 /** Reads the byte at which the answer begins: the requested one, or 0 if the server sends all of the archive. */
-function startOf(response: Response, expectedBytes: number, url: string): number {
+function readStart(response: Response, expectedBytes: number, url: string): number {
   if (response.status === 200) return 0;
   const begin = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "")?.[1];
   if (response.status === 206 && Number(begin) === expectedBytes) return expectedBytes;
@@ -113,12 +113,12 @@ function startOf(response: Response, expectedBytes: number, url: string): number
   throw new RestoreError(`${stripQuery(url)} answers HTTP ${response.status}${advice}`, { retryable });
 }
 
-function totalOf({ headers }: Response, fromBytes: number): number | undefined {
+function readTotal({ headers }: Response, fromBytes: number): number | undefined {
   const length = headers.get("content-length");
   return length === null || headers.get("content-encoding") !== null ? undefined : fromBytes + Number(length);
 }
 
-async function hashOf(sizeBytes: number, path: string): Promise<string> {
+async function computeHash(sizeBytes: number, path: string): Promise<string> {
   const hash = createHash("sha256");
   await hashFile(hash, path, sizeBytes);
   return hash.digest("hex");
@@ -140,7 +140,7 @@ export function stripQuery(url: string): string {
   return `${origin}${pathname}`;
 }
 
-function reasonOf(error: unknown): string {
+function explainCause(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }

@@ -87,7 +87,7 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
     log.info({ event: "restore-left", marker }, `${place.dataPath} was restored at ${marker.at}; left as it is`);
     return "restored-before";
   }
-  if (!(await isEmpty(place.dataPath))) return await leaveData(place, sha256, dependencies);
+  if (!(await isEmpty(place.dataPath))) return await keepData(place, sha256, dependencies);
   log.info({ event: "restore-begun" }, `restoring ${place.dataPath} from ${stripQuery(settings.archive.url)}`);
   const found = await downloadWithRetries(settings, place, dependencies);
   if (found !== sha256) {
@@ -115,7 +115,7 @@ function auditRestore({ dataPath }: RestorePlace, sha256: string): AuditEntry {
 }
 
 /** A run that was killed between the rename and the marker has left its archive; data that are not ours have none. */
-async function leaveData(
+async function keepData(
   place: RestorePlace,
   sha256: string,
   { log, audit }: RestoreDependencies,

@@ -39,14 +39,16 @@ export async function unpackArchive(
     preserveOwner: false,
     strict: true,
     filter: (path, entry) => {
-      const why = refusal(path, entry as ArchiveEntry, settings, progress);
+      const why = checkEntry(path, entry as ArchiveEntry, settings, progress);
       if (why !== undefined) refusing.abort(new RestoreError(why));
       return why === undefined;
     },
   });
   try {
     const ends = AbortSignal.any([signal, refusing.signal]);
-    await pipeline(createReadStream(place.archive), await unpackerOf(place.archive), unpacking, { signal: ends });
+    await pipeline(createReadStream(place.archive), await createDecompressor(place.archive), unpacking, {
+      signal: ends,
+    });
   } catch (cause) {
     if (signal.aborted) throw cause;
     if (refusing.signal.aborted) throw refusing.signal.reason;
@@ -58,7 +60,12 @@ export async function unpackArchive(
 
 type ArchiveEntry = Readonly<{ type: string; size: number }>;
 
-function refusal(path: string, entry: ArchiveEntry, settings: UnpackSettings, progress: Progress): string | undefined {
+function checkEntry(
+  path: string,
+  entry: ArchiveEntry,
+  settings: UnpackSettings,
+  progress: Progress,
+): string | undefined {
   if (!allowedTypes.has(entry.type)) {
     return `the archive holds ${path}, a ${entry.type}; chain data is files and directories alone`;
   }
@@ -72,7 +79,7 @@ function refusal(path: string, entry: ArchiveEntry, settings: UnpackSettings, pr
 }
 
 /** Creates the stream that decompresses an archive, recognised by its first bytes (RFC 8878, section 3.1.1; RFC 1952, section 2.3.1). */
-async function unpackerOf(path: string): Promise<Transform> {
+async function createDecompressor(path: string): Promise<Transform> {
   await using file = await open(path);
   const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
   const magic = buffer.toString("hex");

@@ -78,9 +78,9 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
   const [port = 0] = await findFreePorts(1);
   const programs = { profile: testProfile };
   await writeFile(join(workspace, "port"), String(port));
-  await script(join(binDirectory, "node-process.mjs"), nodeProgram(programs));
-  await script(join(binDirectory, "ops"), opsProgram(programs));
-  await script(join(binDirectory, "node_cli"), nodeCliProgram(programs));
+  await writeScript(join(binDirectory, "node-process.mjs"), nodeProgram(programs));
+  await writeScript(join(binDirectory, "ops"), opsProgram(programs));
+  await writeScript(join(binDirectory, "node_cli"), nodeCliProgram(programs));
   const install = (version: string) => writeFile(join(workspace, "version"), version);
   await install("0.16.2");
   const ops = async (...words: readonly string[]) => run("./ops", words, { cwd: binDirectory });
@@ -113,9 +113,9 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
         kind === "good"
           ? ""
           : `import { writeFileSync as ruin } from "node:fs"; ruin("../data/chain", "ruined"); process.exit(3);`;
-      await script(join(directory, "node-process.mjs"), ruin + ofRelease(nodeProgram(programs)));
-      await script(join(directory, "ops"), opsProgram(programs));
-      await script(join(directory, "node_cli"), ofRelease(nodeCliProgram(programs)));
+      await writeScript(join(directory, "node-process.mjs"), ruin + rewriteForRelease(nodeProgram(programs)));
+      await writeScript(join(directory, "ops"), opsProgram(programs));
+      await writeScript(join(directory, "node_cli"), rewriteForRelease(nodeCliProgram(programs)));
       return directory;
     },
     version: () => readFile(join(binDirectory, "release-version"), "utf8").catch(() => read("version")),
@@ -160,11 +160,11 @@ function endProcess(pid: number): void {
 }
 
 /** Has a program read its version next to itself, as a release's does, and not in the workspace. */
-function ofRelease(program: string): string {
+function rewriteForRelease(program: string): string {
   return program.replaceAll("../version", "./release-version");
 }
 
-async function script(path: string, body: string): Promise<void> {
+async function writeScript(path: string, body: string): Promise<void> {
   await writeFile(path, `#!${process.execPath}\n${body}`);
   await chmod(path, 0o755);
 }

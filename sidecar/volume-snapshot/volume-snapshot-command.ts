@@ -88,7 +88,7 @@ export async function takeSnapshot(
   const listed = await api.request("GET", `${path}${query}`, signal, { group });
   const parsed = listSchema.safeParse(listed.body);
   if (listed.status !== 200 || !parsed.success) throw refused("the snapshots can't be listed", listed, "list");
-  const deleted = beyond(parsed.data.items, keep);
+  const deleted = listOldest(parsed.data.items, keep);
   for (const old of deleted) {
     const gone = await api.request("DELETE", `${path}/${encodeURIComponent(old)}`, signal, { group });
     if (![200, 202, 404].includes(gone.status)) throw refused(`the snapshot ${old} was not deleted`, gone, "delete");
@@ -100,7 +100,7 @@ export async function takeSnapshot(
 type Listed = z.output<typeof listSchema>["items"];
 
 /** Lists the names of all but the `keep` newest; snapshots of one second are ordered by their names. */
-function beyond(items: Listed, keep: number): readonly string[] {
+function listOldest(items: Listed, keep: number): readonly string[] {
   const order = ({ metadata }: Listed[number]) => `${metadata.creationTimestamp} ${metadata.name}`;
   const newestFirst = items.toSorted((a, b) => order(b).localeCompare(order(a)));
   return newestFirst.slice(keep).map(({ metadata }) => metadata.name);

@@ -48,21 +48,21 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
   });
   const look = async (signal: AbortSignal): Promise<void> => {
     const freeRatio = await dependencies.freeRatio();
-    if (typeof freeRatio === "string") return board.set(notReadable(freeRatio));
+    if (typeof freeRatio === "string") return board.set(buildNotReadable(freeRatio));
     const size = await claim.look(signal);
     requested.set(size.requestedBytes);
     const last = grownAt.get();
     const grownMsAgo = last === undefined ? undefined : Math.abs(clock.wallMs() - last);
     const plan = planGrowth({ ...size, freeRatio, grownMsAgo }, options);
     if (plan.kind === "grow" && !dependencies.mayAct()) {
-      const message = `${percent(freeRatio)} of the volume are free. It would grow to ${plan.toGibibytes} GiB, but the sidecar may not act: see Adopted and Unheld.`;
+      const message = `${formatPercent(freeRatio)} of the volume are free. It would grow to ${plan.toGibibytes} GiB, but the sidecar may not act: see Adopted and Unheld.`;
       board.set({ type: "VolumeLargeEnough", status: "False", reason: "NotGrown", message });
       return;
     }
     if (plan.kind === "grow") {
       // Remembered first: a kill right after the request must not lead to a second one within the pause.
       grownAt.set(clock.wallMs());
-      const message = `The volume grows to ${plan.toGibibytes} GiB; ${percent(freeRatio)} of it were free.`;
+      const message = `The volume grows to ${plan.toGibibytes} GiB; ${formatPercent(freeRatio)} of it were free.`;
       const sides = { before: { bytes: size.requestedBytes }, after: { gibibytes: plan.toGibibytes } };
       events.begin("volume", message, undefined, { by: "sidecar", ...sides });
       try {
@@ -77,7 +77,7 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
       events.add("volume", message, undefined, { ...doneBySidecar, ...sides });
     }
     board.set(
-      conditionOf(plan, { ...options, freeRatio, requestedBytes: size.requestedBytes, wallMs: clock.wallMs() }),
+      buildCondition(plan, { ...options, freeRatio, requestedBytes: size.requestedBytes, wallMs: clock.wallMs() }),
     );
   };
   await poll(
@@ -99,17 +99,17 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
   );
 }
 
-function notReadable(message: string): Parameters<ConditionBoard["set"]>[0] {
+function buildNotReadable(message: string): Parameters<ConditionBoard["set"]>[0] {
   return { type: "VolumeLargeEnough", status: "Unknown", reason: "NotReadable", message };
 }
 
-function conditionOf(
+function buildCondition(
   plan: GrowthPlan,
   seen: Readonly<{ freeRatio: number; requestedBytes: number; ceilingGibibytes: number; wallMs: number }>,
 ): Parameters<ConditionBoard["set"]>[0] {
   const type = "VolumeLargeEnough";
   const { ceilingGibibytes } = seen;
-  const size = `${percent(seen.freeRatio)} of the volume's ${Math.ceil(seen.requestedBytes / gibibyte)} GiB are free.`;
+  const size = `${formatPercent(seen.freeRatio)} of the volume's ${Math.ceil(seen.requestedBytes / gibibyte)} GiB are free.`;
   switch (plan.kind) {
     case "enough":
       return { type, status: "True", reason: "Enough", message: size };
@@ -133,7 +133,7 @@ function conditionOf(
   }
 }
 
-function percent(ratio: number): string {
+function formatPercent(ratio: number): string {
   return `${(ratio * 100).toFixed(0)} %`;
 }
 

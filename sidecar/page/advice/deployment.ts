@@ -50,7 +50,7 @@ export function buildDeployment(settings: SidecarSettings, facts: DeploymentFact
         ? `curl -sS -m 5 -H 'Content-Type: application/json' -d '${body}' ${quoteShellWord(rpc)}`
         : `${gatehouse} doctor`,
     restartsHung: settings.restart.driver === "docker" || settings.restart.driver === "kubernetes",
-    ...byDriver(settings, facts),
+    ...buildDriverCommands(settings, facts),
     ...(configPath === undefined ? {} : { lint: `${gatehouse} lint ${quoteShellWord(configPath)}` }),
     status: `${gatehouse} status --url ${quoteShellWord(statusUrl)}`,
     resume: command("resume"),
@@ -59,29 +59,29 @@ export function buildDeployment(settings: SidecarSettings, facts: DeploymentFact
   };
 }
 
-type OfDriver = Pick<Deployment, "showProcess" | "showLog" | "start" | "showDisk">;
+type DriverCommands = Pick<Deployment, "showProcess" | "showLog" | "start" | "showDisk">;
 
-function byDriver(settings: SidecarSettings, { binDirectory, dataPath }: DeploymentFacts): OfDriver {
+function buildDriverCommands(settings: SidecarSettings, { binDirectory, dataPath }: DeploymentFacts): DriverCommands {
   switch (settings.restart.driver) {
     case "docker":
-      return ofDocker(settings.docker.container);
+      return buildDockerCommands(settings.docker.container);
     case "kubernetes":
-      return ofKubernetes(settings.kubernetes);
+      return buildKubernetesCommands(settings.kubernetes);
     case "compose":
-      return ofCompose(settings);
+      return buildComposeCommands(settings);
     case "ops":
     case "none":
       return {
-        showProcess: `ss -ltnp 'sport = :${portOf(settings.node.httpUrl)}'`,
+        showProcess: `ss -ltnp 'sport = :${readPort(settings.node.httpUrl)}'`,
         ...(binDirectory === undefined || settings.restart.driver === "none"
           ? {}
-          : { start: `cd ${quoteShellWord(binDirectory)} && ${words(settings.ops.start)}` }),
+          : { start: `cd ${quoteShellWord(binDirectory)} && ${formatShellWords(settings.ops.start)}` }),
         ...(dataPath === undefined ? {} : { showDisk: `df -h ${quoteShellWord(dataPath)}` }),
       };
   }
 }
 
-function ofDocker(container: string | undefined): OfDriver {
+function buildDockerCommands(container: string | undefined): DriverCommands {
   if (container === undefined) return {};
   const name = quoteShellWord(container);
   return {
@@ -92,7 +92,7 @@ function ofDocker(container: string | undefined): OfDriver {
   };
 }
 
-function ofKubernetes({ namespace, pod, container }: SidecarSettings["kubernetes"]): OfDriver {
+function buildKubernetesCommands({ namespace, pod, container }: SidecarSettings["kubernetes"]): DriverCommands {
   if (pod === undefined) return {};
   const kubectl = `kubectl${namespace === undefined ? "" : ` -n ${quoteShellWord(namespace)}`}`;
   const [name, inside] = [quoteShellWord(pod), quoteShellWord(container)];
@@ -103,12 +103,12 @@ function ofKubernetes({ namespace, pod, container }: SidecarSettings["kubernetes
   };
 }
 
-function ofCompose({ compose, node }: SidecarSettings): OfDriver {
+function buildComposeCommands({ compose, node }: SidecarSettings): DriverCommands {
   const { service } = compose;
   const directory = compose.directory ?? node.workspace;
   if (service === undefined || directory === undefined) return {};
   const run = (...more: readonly string[]) =>
-    `cd ${quoteShellWord(directory)} && ${words(["docker", "compose", ...more])}`;
+    `cd ${quoteShellWord(directory)} && ${formatShellWords(["docker", "compose", ...more])}`;
   return {
     showProcess: run("ps", "--all", service),
     showLog: run("logs", "--tail", "50", service),
@@ -117,11 +117,11 @@ function ofCompose({ compose, node }: SidecarSettings): OfDriver {
   };
 }
 
-function words(command: readonly string[]): string {
+function formatShellWords(command: readonly string[]): string {
   return command.map(quoteShellWord).join(" ");
 }
 
-function portOf(url: string): string {
+function readPort(url: string): string {
   const { port, protocol } = new URL(url);
   return port === "" ? (protocol === "https:" ? "443" : "80") : port;
 }

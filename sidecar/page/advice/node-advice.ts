@@ -96,7 +96,7 @@ export const nodeAdvice: AdviceTable = {
     step("Look at this machine's CPU: another program may take it."),
     step("See below which methods and tiers are busy, and lower their limits."),
   ],
-  DiskSpaceLeft: ({ reason }, { showDisk }) => diskSteps(reason === "NotReadable", showDisk),
+  DiskSpaceLeft: ({ reason }, { showDisk }) => listDiskSteps(reason === "NotReadable", showDisk),
   VolumeLargeEnough: () => [step("Raise volume.ceilingGibibytes, or see that pruning advances.")],
   FileDescriptorsLeft: () => [
     step("See under Traffic which tier has so many connections, and lower its limit if it is not wanted."),
@@ -110,10 +110,10 @@ export const nodeAdvice: AdviceTable = {
     step("See how long the disk lasts.", showDisk),
     step("If the log shows no cause, restart the node once at a quiet time, and see whether the backlog shrinks."),
   ],
-  MetricsArriving: ({ reason }, { lint }) => metricsSteps(reason, lint),
+  MetricsArriving: ({ reason }, { lint }) => listMetricsSteps(reason, lint),
 };
 
-function diskSteps(isUnreadable: boolean, showDisk: string | undefined): readonly Step[] {
+function listDiskSteps(isUnreadable: boolean, showDisk: string | undefined): readonly Step[] {
   if (isUnreadable) return [step("Set node.dataPath, or mount the node's data for the sidecar.")];
   return [
     step("See what is full.", showDisk),
@@ -122,7 +122,7 @@ function diskSteps(isUnreadable: boolean, showDisk: string | undefined): readonl
   ];
 }
 
-function metricsSteps(reason: string, lint: string | undefined): ReturnType<Advice> {
+function listMetricsSteps(reason: string, lint: string | undefined): ReturnType<Advice> {
   if (reason === "PushgatewayUnreachable") {
     return [step("See whether the Pushgateway runs, and whether pushgateway.url is its address.")];
   }
