@@ -106,12 +106,12 @@ export function formatReceipt(receipt: Fields): Fields {
 function withOneByteMore(size: Hex): Hex {
   const content = [2, 3, 4, 5]
     .map((prefix) => Number(size) - prefix)
-    .find((length) => listLength(length) === Number(size));
+    .find((length) => computeListLength(length) === Number(size));
   if (content === undefined) throw new RangeError(`no block has ${size} bytes`);
-  return `0x${listLength(content + 1).toString(16)}`;
+  return `0x${computeListLength(content + 1).toString(16)}`;
 }
 
 /** Bytes of an RLP list whose content has more than 55 bytes: a byte, the length's own bytes, the content. */
-function listLength(content: number): number {
+function computeListLength(content: number): number {
   return 1 + Math.ceil(content.toString(16).length / 2) + content;
 }
