@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * The file of a program that is started by its path: TypeScript in the repository, and what it was compiled to in the package.
+ * Locates the file of a program that is started by its path: TypeScript in the repository, its compiled form in the package.
  *
  * @param path as an import of it would be written, ending in `.ts`.
  * @param from the `import.meta.url` of the caller.

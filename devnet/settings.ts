@@ -7,7 +7,7 @@ import { nodeVersion } from "#node/version-setting.ts";
 import { devnetVersion } from "#node/versions.ts";
 import { nodeProfile } from "./node-profile.ts";
 
-/** A port that stands in node.conf, where others read it: none that the operating system picks. */
+/** A port in node.conf, where other programs read it: none that the operating system picks. */
 const fixedPort = port.min(1).meta({ expected: "a port number from 1 to 65535" });
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected an address: 0x and 40 hexadecimal digits");

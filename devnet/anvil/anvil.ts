@@ -108,7 +108,7 @@ export async function startAnvil(options: AnvilOptions, dependencies: AnvilDepen
 
 type Request = Anvil["request"];
 
-/** A transaction goes through the journal, everything else straight to the process. */
+/** Sends a transaction through the journal, everything else straight to the process. */
 function requestThrough<T>(chain: Chain, request: Request, method: string, params: readonly unknown[]): Promise<T> {
   if (method !== "eth_sendRawTransaction") return request<T>(method, params);
   return chain.sendRawTransaction(params[0] as Hex) as Promise<T>;

@@ -70,7 +70,7 @@ async function listKeptHashes(client: AnvilClient): Promise<readonly Hex[]> {
   );
 }
 
-/** Anvil keeps the hashes of all blocks with each state; more than can be reached only cost memory. */
+/** Drops the hashes that can't be reached: anvil keeps those of all blocks with each state, which costs memory. */
 function withReachableHashes(state: State): State {
   const newest = Object.entries(state.block_hashes)
     .sort(([a], [b]) => Number(b) - Number(a))

@@ -135,7 +135,7 @@ async function applyJournal(journal: readonly JournalEntry[], client: AnvilClien
   return blocks;
 }
 
-/** A transaction that the chain no longer takes (replaced by another of the same nonce, say) must not stop the node. */
+/** Sends a transaction again. One that the chain no longer takes (replaced by another of the same nonce, say) must not stop the node. */
 async function sendAgain(raw: Hex, hash: Hex, client: AnvilClient, log: Logger): Promise<void> {
   try {
     await client.request("eth_sendRawTransaction", [raw]);

@@ -11,7 +11,7 @@ export const validatorAddresses: readonly Hex[] = [
   "0x000000000000000000000000000000000000de04",
 ];
 
-/** The validator whose turn a block is: it becomes the block's `miner` and receives the priority fees. */
+/** Finds the validator whose turn a block is: it becomes the block's `miner` and receives the priority fees. */
 export function findProposer(blockNumber: number): Hex {
   const proposer = validatorAddresses[blockNumber % validatorAddresses.length];
   if (proposer === undefined) throw new RangeError(`block numbers are whole and not negative, got ${blockNumber}`);

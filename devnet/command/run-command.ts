@@ -3,7 +3,7 @@ import { inspect, parseArgs } from "node:util";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 
-/** A command: given the workspace and what was typed after the command's name, it returns what is printed. */
+/** Runs a command in a workspace, with the words after the command's name; returns the text to print. */
 export type Command = (workspace: string, words: readonly string[]) => Promise<string>;
 
 /**
@@ -21,12 +21,12 @@ export async function runCommand(name: string, command: Command, launched: reado
   }
 }
 
-/** A strict node's programs end with status 0 whatever happened; only their standard error says so. */
+/** Chooses the exit status: a strict node's programs end with 0 whatever happened, and only their standard error says what. */
 function chooseExitStatus(error: unknown, workspace: string): number {
   try {
     if (readParameters(join(workspace, "devnet.json")).profile === "strict") return 0;
   } catch {
-    // What is wrong with the parameters has been said as the command's own error.
+    // The command's own error already says what is wrong with the parameters.
   }
   return error instanceof CommandError ? error.exitStatus : 1;
 }
@@ -35,7 +35,7 @@ function chooseExitStatus(error: unknown, workspace: string): number {
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly code = "command_failed";
-  /** 1: it could not be done; 2: it was not typed as it has to be. */
+  /** 1: it failed; 2: wrong usage. */
   readonly exitStatus: 1 | 2;
 
   constructor(message: string, exitStatus: 1 | 2, options?: ErrorOptions) {
@@ -44,14 +44,14 @@ export class CommandError extends Error {
   }
 }
 
-/** Options of a command: a text that follows it, or only whether it was there. */
+/** Types of a command's options: `string` takes a value, `boolean` takes none. */
 export type OptionTypes = Readonly<Record<string, "string" | "boolean">>;
 
 /** Values typed for each option. */
 export type TypedOptions = Readonly<Record<string, string | boolean | undefined>>;
 
 /**
- * Reads `--name value` and `--name` from what was typed.
+ * Parses `--name value` and `--name`.
  *
  * @throws {CommandError} with the usage, status 2, on anything else.
  */

@@ -1,6 +1,6 @@
 import protobuf from "protobufjs/light.js";
 
-/** A metric's sample, in the one of the fields that its family's type names. Names and numbers are Prometheus's. */
+/** A metric's sample, in the field of its family's type. Names and numbers are Prometheus's. */
 export type MetricMessage = Readonly<{
   label: readonly Readonly<{ name: string; value: string }>[];
   gauge?: Readonly<{ value: number }>;
@@ -65,7 +65,7 @@ const root = protobuf.Root.fromJSON({
 });
 const familyType = root.lookupType("MetricFamily");
 
-/** One family, with its length before it. */
+/** Encodes one family, with its length before it. */
 export function encodeDelimited(family: MetricFamilyMessage): Uint8Array {
   return familyType.encodeDelimited(familyType.fromObject(family)).finish();
 }

@@ -100,7 +100,7 @@ const protobufType = "application/vnd.google.protobuf; proto=io.prometheus.clien
 /** Chooses a profile's push format: text, or for a strict node protobuf, as Prometheus's Go client pushes it, and gzipped. */
 export async function choosePushFormat(profile: NodeProfile): Promise<PushFormat> {
   if (profile === "standard") return textFormat;
-  // Loaded where it is used: a standard node does without the library.
+  // Loaded on demand: a standard node does without the library.
   const { collectMetricFamilies } = await import("./metric-families.ts");
   const { encodeDelimited } = await import("./metric-family-message.ts");
   return async (metrics) => {

@@ -46,12 +46,12 @@ async function sendCommand(socketPath: string, command: ControlCommand): Promise
 /** Longest path that a Unix socket's address holds on Linux and macOS, without the ending zero (unix(7): 108; macOS: 104). */
 const socketPathBytesMax = 103;
 
-/** The address of the node's control socket, usable until it is disposed of. */
+/** Address of the node's control socket, usable until it is disposed of. */
 export type ControlAddress = AsyncDisposable & Readonly<{ path: string }>;
 
 /**
- * Names the socket over which `node_cli` talks to the node of a workspace. In a deep directory the plain path would not fit
- * into a socket's address; there the way leads through an open handle of the directory, which Linux alone offers.
+ * Finds the socket over which `node_cli` talks to the node of a workspace. In a deep directory the plain path would not fit
+ * into a socket's address; the path then leads through an open handle of the directory, which Linux alone offers.
  */
 export async function findControlAddress(runDirectory: string): Promise<ControlAddress> {
   const path = join(runDirectory, "control.sock");

@@ -1,6 +1,6 @@
 import type { Labels } from "./metric-family.ts";
 
-/** A path that names no group; the message is what the Pushgateway answers. */
+/** A path that names no group; the message is the Pushgateway's answer. */
 export class GroupingKeyError extends Error {
   override readonly name = "GroupingKeyError";
   readonly code = "grouping_key_invalid";

@@ -21,12 +21,12 @@ export type MetricFamily = Readonly<{
 /** Families by name. */
 export type MetricFamilies = ReadonlyMap<string, MetricFamily>;
 
-/** The same text for the same name and labels, whatever their order. */
+/** Builds the same text for the same name and labels, whatever their order. */
 export function buildSampleKey({ name, labels }: Pick<Sample, "name" | "labels">): string {
   return JSON.stringify([name, sortLabels(labels)]);
 }
 
-/** Labels in the order of their names. */
+/** Sorts labels by name. */
 export function sortLabels(labels: Labels): readonly (readonly [string, string])[] {
   return [...labels].sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -13,7 +13,7 @@ export class PushError extends Error {
 
 /** One push. */
 export type Push = Readonly<{
-  /** `replace`: the group has these families and no others; `merge`: these replace those of the same names. */
+  /** `replace`: the group has these families alone; `merge`: these replace those of the same names. */
   mode: "replace" | "merge";
   key: Labels;
   families: MetricFamilies;
@@ -25,7 +25,7 @@ export type PushStore = Readonly<{
   push(push: Push): void;
   /** Forgets exactly this group, if it is there. */
   remove(key: Labels): void;
-  /** All groups' families merged, with `push_time_seconds` and `push_failure_time_seconds` of each group, and `own`. */
+  /** Lists all groups' families merged, with `push_time_seconds` and `push_failure_time_seconds` of each group, and `own`. */
   families(): readonly MetricFamily[];
 }>;
 

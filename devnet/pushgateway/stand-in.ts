@@ -76,7 +76,7 @@ async function remove(c: AppContext, store: PushStore): Promise<Response> {
   return c.body(null, 202);
 }
 
-/** Path after `/metrics/`, still percent-encoded. */
+/** Reads the path after `/metrics/`, still percent-encoded. */
 function readGroupPath(c: AppContext): string {
   return new URL(c.req.url).pathname.slice("/metrics/".length);
 }

@@ -36,7 +36,7 @@ export function proveBlock(block: Pick<Block, "number" | "hash">): BlockProof {
   };
 }
 
-/** A validator's BLS12-381 public key, compressed, 48 bytes. */
+/** Derives a validator's BLS12-381 public key, compressed, 48 bytes. */
 export function deriveBlsPublicKey(address: Hex.Hex): Hex.Hex {
   return BlsPoint.toHex(Bls.getPublicKey({ privateKey: Hex.fromNumber(deriveSigningKey(address), { size: 32 }) }));
 }

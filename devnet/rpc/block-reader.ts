@@ -67,7 +67,7 @@ export async function readReceipts({ anvil }: Node, block: Pick<Block, "number">
   return (await anvil.request<readonly Receipt[] | null>("eth_getBlockReceipts", [block.number])) ?? [];
 }
 
-/** The number of a block that is named by number or tag. */
+/** Resolves a block's number or tag to its number. */
 export async function resolveNumber(node: Node, numberOrTag: string): Promise<number> {
   if (numberOrTag.startsWith("0x")) return Number(numberOrTag);
   return Number((await requireBlock(node, numberOrTag === "pending" ? "latest" : numberOrTag)).number);

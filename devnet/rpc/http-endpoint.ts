@@ -11,8 +11,8 @@ const keepAliveTimeoutMs = 65_000;
 const contentTypes = new Set(["application/json", "application/json-rpc", "application/jsonrequest"]);
 
 /**
- * Creates the HTTP server of the node: `POST /`, the status that `statusOf` gives to what JSON-RPC has to say, and geth's answers for the rest
- * (an empty GET is 200, so that load balancers can look).
+ * Creates the HTTP server of the node: `POST /`, answered with the status that `statusOf` derives, and geth's answers for the rest
+ * (an empty GET is 200, for load balancers).
  */
 export function createHttpEndpoint(handler: MessageHandler, statusOf: (answer: string) => number): Server {
   const timeouts = {
@@ -54,7 +54,7 @@ function refuse(request: IncomingMessage): Readonly<{ status: number; text: stri
   return undefined;
 }
 
-/** The body's text, undefined when it is too large; then the rest is not read. */
+/** Reads the body's text; undefined if it is too large, and then the rest is not read. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   if (Number(request.headers["content-length"] ?? 0) > bodyBytesMax) return undefined;
   const { bytes, isTruncated } = await readBodyStart(request.iterator({ destroyOnReturn: false }), bodyBytesMax);
@@ -64,7 +64,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 function end(response: ServerResponse, status: number, text: string): void {
   response.statusCode = status;
   if (status >= 400) response.setHeader("Content-Type", "text/plain; charset=utf-8");
-  // What is left of a refused body would be taken for the next request.
+  // The rest of a refused body would be taken for the next request.
   if (status >= 400) response.setHeader("Connection", "close");
   response.end(text === "" || status === 200 ? text : `${text}\n`);
 }

@@ -30,7 +30,7 @@ export async function checkRawTransaction(raw: Hex, chainId: () => Promise<numbe
   }
 }
 
-/** The envelopes that the specification names: legacy (an RLP list), EIP-2930 and EIP-1559. */
+/** Refuses envelopes that the specification does not name: it has legacy (an RLP list), EIP-2930 and EIP-1559. */
 function checkType(raw: Hex): void {
   const first = Number.parseInt(raw.slice(2, typeDigits), 16);
   if (Number.isNaN(first)) refuse("failed to decode the signed transaction");
@@ -58,7 +58,7 @@ const initCodeWordGas = 2;
 const listedAddressGas = 2_400;
 const listedKeyGas = 1_900;
 
-/** Gas that a transaction costs before it runs (Yellow Paper, 6.2; EIP-2028, EIP-2930, EIP-3860), as of Cancun. */
+/** Computes the gas that a transaction costs before it runs (Yellow Paper, 6.2; EIP-2028, EIP-2930, EIP-3860), as of Cancun. */
 export function computeIntrinsicGas({ to, data, accessList }: Intrinsic): number {
   const bytes = Buffer.from((data ?? "0x").slice(2), "hex");
   const zeros = bytes.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0);

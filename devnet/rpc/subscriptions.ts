@@ -16,9 +16,9 @@ export type Subscriptions = Readonly<{
   subscribe(topic: Topic): Hex;
   /** @throws {RpcError} -32000 `subscription not found`. */
   unsubscribe(id: string): true;
-  /** Begins what was noted. Called once its answer is written, which has to come before the first notification. */
+  /** Activates the noted topics. Called once their answer is written, which has to come before the first notification. */
   activate(): void;
-  /** Those that have begun, with their ids. */
+  /** Lists the active topics, with their ids. */
   active(): Iterable<readonly [Hex, Topic]>;
 }>;
 

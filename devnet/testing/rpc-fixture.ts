@@ -76,7 +76,7 @@ export const writerCode: Hex = "0x60003560005560003560005260aa60206000a100";
 /** Code that calls the address in its first word of input with its second word. */
 export const callerCode: Hex = "0x602035600052600060006020600060006000355af100";
 
-/** A creation transaction's data for `code` (at most 255 bytes). */
+/** Encodes a creation transaction's data for `code` (at most 255 bytes). */
 export function encodeCreation(code: Hex): Hex {
   const length = ((code.length - 2) / 2).toString(16).padStart(2, "0");
   return `0x60${length}600c60003960${length}6000f3${code.slice(2)}`;

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const settings = {
   evmVersion: "cancun",
   optimizer: { enabled: true, runs: 10_000 },
-  // No hash of the sources in the bytecode: a comment that changes is not another contract.
+  // No hash of the sources in the bytecode: a changed comment makes no other contract.
   metadata: { bytecodeHash: "none", appendCBOR: false },
 } as const;
 
@@ -41,7 +41,7 @@ type CompilerOutput = Readonly<{
   >;
 }>;
 
-/** The text of `Token.sol`. */
+/** Reads `Token.sol`. */
 export function readTokenSource(): string {
   return readFileSync(fileURLToPath(new URL("./Token.sol", import.meta.url)), "utf8");
 }

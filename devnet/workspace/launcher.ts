@@ -10,7 +10,7 @@ const programs: Readonly<Record<LauncherName, string>> = {
 };
 
 /**
- * Writes the script that stands in a bin directory as `ops` or `node_cli`. It finds its workspace from where it stands, so that
+ * Formats the script that is `ops` or `node_cli` in a bin directory. It finds its workspace from its own place, so that
  * a workspace may be moved or mounted elsewhere, and hands it to the program together with the arguments.
  */
 export function formatLauncher(name: LauncherName, version: string): string {

@@ -38,7 +38,7 @@ export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promis
   await takeOverConf(workspace, parameters);
   await writeNew(workspace.configPath, formatNodeConf({ ...conf, version: parameters.version, workspace }), 0o644);
   await writeParameters(workspace.parametersPath, parameters);
-  // The version of this call counts, not that of programs which were put there since the last one.
+  // The version of this call counts, not that of programs which were put there since the last call.
   await rm(join(workspace.binDirectory, releaseFile), { force: true });
   await writeLauncher(workspace, "node_cli", parameters);
   await writeLauncher(workspace, "ops", parameters);

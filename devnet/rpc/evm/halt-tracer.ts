@@ -62,7 +62,7 @@ async function runAgain({ anvil }: Node, rerun: Rerun): Promise<readonly FailedF
   }
 }
 
-/** The outermost frame says `execution halted: StackUnderflow`. */
+/** Reads a halt's name; the outermost frame says `execution halted: StackUnderflow`. */
 function readHaltName(error: string): string {
   return error.replace("execution halted: ", "");
 }

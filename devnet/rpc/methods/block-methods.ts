@@ -6,7 +6,7 @@ import type { MethodGroup, Node } from "../method.ts";
 import { blockIdOrObject, blockNumberOrTag, hash, quantity64, readParams } from "../params.ts";
 import { errorCode, RpcError } from "../rpc-error.ts";
 
-/** Blocks, transactions, receipts and logs. */
+/** Creates the methods for blocks, transactions, receipts and logs. */
 export function createBlockMethods(node: Node): MethodGroup {
   const { anvil } = node;
   const pass =
@@ -72,13 +72,13 @@ async function checkBeginning(node: Node, { fromBlock }: RangedLogFilter): Promi
 /** An object of the chain, as anvil or as the node answers it. */
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A block as anvil gives it, as far as it is looked at. */
+/** A block as anvil gives it; only the fields that are read. */
 type AnvilBlock = Fields & Readonly<{ size: Hex; transactions: readonly unknown[] }>;
 
 const blobTransaction = "0x3";
 
 /**
- * A block as the execution API has it. Anvil still gives the total difficulty, which ended with proof of work, and forgets the
+ * Formats a block as the execution API has it. Anvil still gives the total difficulty, which ended with proof of work, and forgets the
  * empty list of withdrawals (EIP-4895) when it counts the block's bytes.
  */
 export function formatBlock(block: AnvilBlock): Fields {
@@ -86,13 +86,13 @@ export function formatBlock(block: AnvilBlock): Fields {
   return { ...rest, size: withOneByteMore(block.size) };
 }
 
-/** A transaction as the execution API and geth have it: one that waits for a block says so in each of the block's fields. */
+/** Formats a transaction as the execution API and geth have it: one that waits for a block has null in each of the block's fields. */
 export function formatTransaction(transaction: Fields): Fields {
   return { blockTimestamp: null, ...transaction };
 }
 
 /**
- * A receipt as the execution API has it. Anvil adds the block's time, and that as a decimal number, and gives the price of blob
+ * Formats a receipt as the execution API has it. Anvil adds the block's time, and that as a decimal number, and gives the price of blob
  * gas to transactions without blobs.
  */
 export function formatReceipt(receipt: Fields): Fields {
@@ -102,7 +102,7 @@ export function formatReceipt(receipt: Fields): Fields {
   return withoutBlobs;
 }
 
-/** The length of an RLP list whose content grows by a byte, which can make its prefix longer too. */
+/** Computes the length of an RLP list whose content grows by a byte, which can make its prefix longer too. */
 function withOneByteMore(size: Hex): Hex {
   const content = [2, 3, 4, 5]
     .map((prefix) => Number(size) - prefix)
@@ -111,7 +111,7 @@ function withOneByteMore(size: Hex): Hex {
   return `0x${computeListLength(content + 1).toString(16)}`;
 }
 
-/** Bytes of an RLP list whose content has more than 55 bytes: a byte, the length's own bytes, the content. */
+/** Computes the bytes of an RLP list whose content has more than 55 bytes: a byte, the length's own bytes, the content. */
 function computeListLength(content: number): number {
   return 1 + Math.ceil(content.toString(16).length / 2) + content;
 }

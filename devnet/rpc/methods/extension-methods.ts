@@ -84,7 +84,7 @@ function countProposedBlocks(height: number, index: number): number {
   return index === 0 ? upTo - 1 : Math.max(0, upTo);
 }
 
-/** The devnet has one specification version, which never changes; the stable block is the newest final one. */
+/** Builds the answer: one specification version, which never changes; the stable block is the newest final one. */
 function buildProtocolVersion({ version }: Node, currentStableBlock: Hex | number) {
   return {
     binaryVersion: version,

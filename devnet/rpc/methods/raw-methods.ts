@@ -28,7 +28,7 @@ export function createRawMethods(node: Node): MethodGroup {
   };
 }
 
-/** Loaded with the first use, to keep the node's start short. */
+/** Loads the encoding with its first use, to keep the node's start short. */
 function loadEncoding() {
   return import("../raw-encoding.ts");
 }

@@ -60,7 +60,7 @@ async function estimateGas(node: Node, chainCall: ChainCall): Promise<Hex> {
   return runCall<Hex>(node, "eth_estimateGas", chainCall);
 }
 
-/** Anvil wants whole words where EIP-1186 and geth take any number of digits. */
+/** Pads a key to a word: anvil wants that, while EIP-1186 and geth take any number of digits. */
 function toWord(key: Hex): Hex {
   return `0x${key.slice(2).padStart(64, "0")}`;
 }

@@ -5,7 +5,7 @@ import { readParams } from "../params.ts";
 import { errorCode, RpcError } from "../rpc-error.ts";
 import type { Subscriptions } from "../subscriptions.ts";
 
-/** `eth_subscribe` and `eth_unsubscribe`, over WebSocket only; names and texts are geth's. */
+/** Creates `eth_subscribe` and `eth_unsubscribe`, over WebSocket only; names and texts are geth's. */
 export function createSubscriptionMethods(): MethodGroup {
   return {
     eth_subscribe: async (params, context) => {
