@@ -1,17 +1,16 @@
 import type { ConditionBoard } from "./condition-board.ts";
 import type { ConditionReport, ConditionType, ReasonOf } from "./condition.ts";
 
-/** Conditions whose word comes from looks that are made again and again. */
+/** Conditions that come from repeated looks. */
 export type LookedAtType = {
   [Type in ConditionType]: "LookFailed" extends ReasonOf<Type, "Unknown"> ? Type : never;
 }[ConditionType];
 
-/** A look, as the start of a sentence ("The look at the disk"), and the conditions that it says: the first in any case, others where they were said before. */
+/** A look, as the start of a sentence ("The look at the disk"), and the conditions that it sets: the first in any case, the rest if they were set before. */
 export type WatchedLook = Readonly<{ what: string; types: readonly [LookedAtType, ...LookedAtType[]] }>;
 
 /**
- * Says that nothing is known of a look's conditions, because it ended by an error that nobody foresaw: what it said last must not stand as if it were
- * so now.
+ * Sets a look's conditions to Unknown, because it ended by an unforeseen error: its last finding must not stand as if it were present.
  */
 export function reportFailedLook(
   { what, types }: WatchedLook,

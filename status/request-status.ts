@@ -6,12 +6,12 @@ const timeoutMs = 5_000;
 /** Largest answer that is read; a sidecar's, with all its charts, has some 200 KB. */
 const answerBytesMax = 8 * 1_024 * 1_024;
 
-/** A status listener's answer, as it came and as far as it is read; or why there is none, and what to do. */
+/** A status listener's answer, as it came and parsed; or why there is none, and what to do. */
 export type StatusAnswer<Status> = Readonly<
   { ok: true; raw: unknown; status: Status } | { ok: false; message: string }
 >;
 
-/** Reads a node's status from the listener of its sidecar or gateway. Never throws for what it answers. */
+/** Requests a node's status from the listener of its sidecar or gateway. Never throws because of an answer. */
 export async function requestStatus<Status>(
   listenerUrl: string,
   shape: z.ZodType<Status>,

@@ -14,7 +14,7 @@ const condition = z.object({
 
 const event = z.object({ at: z.iso.datetime(), kind: z.string(), message: z.string(), why: z.string().optional() });
 
-/** `GET /status`, with the fields that a service has besides those of every node. */
+/** Describes `GET /status`, with a service's fields besides those of every node. */
 export function describeStatusOperation(more: z.ZodRawShape = {}): ApiOperation {
   const body = z.looseObject({
     at: z.iso.datetime().describe("The service's own time"),

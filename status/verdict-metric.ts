@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 import { verdictLevels, type Verdict } from "./verdict.ts";
 
-/** Makes `gatehouse_verdict{level}`: 1 for the level in force, 0 for the others; read at each scrape, as the page reads it. */
+/** Adds `gatehouse_verdict{level}`: 1 for the level in force, 0 for the others; judged again at each scrape. */
 export function showVerdict(registry: Registry, verdict: () => Verdict): void {
   const gauge = new Gauge({
     name: "gatehouse_verdict",

@@ -116,7 +116,7 @@ const waiting: Verdict = {
   message: "It has changed nothing. What it would change, and the command that lets it, stand below.",
 };
 
-/** Other faults were seen before the upkeep stopped, or are seen by other parts of the sidecar. */
+/** Builds the verdict for a failing upkeep. Other faults were seen before that, or are seen by other parts of the sidecar. */
 function buildUnattendedVerdict({ message }: Condition, wrong: readonly Condition[]): Verdict {
   const others = wrong.filter(({ type }) => type !== "UpkeepCurrent");
   const also = others.length === 0 ? "" : ` Wrong as far as is known: ${formatTitles(others)}.`;
