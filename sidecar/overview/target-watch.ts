@@ -18,11 +18,11 @@ import {
 export type ShownTarget = Omit<DescribedTarget, "sinceMs" | "page"> &
   Readonly<{
     name: string;
-    /** Its own page, or what it answers of itself. */
+    /** URL of its own page, or of its `/readyz`. */
     page: string;
     answers: boolean;
     since: string;
-    /** Whether it was already so at the first look. */
+    /** Whether the state began before `since`. */
     beganEarlier: boolean;
   }>;
 
@@ -30,14 +30,14 @@ export type ShownTarget = Omit<DescribedTarget, "sinceMs" | "page"> &
 export type TargetWatch = AsyncDisposable & Readonly<{ current: () => ShownTarget }>;
 
 const lookEveryMs = 5_000;
-/** Of one look: all its requests share the time, each answer has the bytes, several times what any service says; sixty-four of them may come at a time. */
+/** Bounds of one look. Its requests share the time; an answer may have several times the bytes of any service's, and sixty-four may come at a time. */
 const limits = { timeoutMs: 4_000, answerBytesMax: 1_048_576 } as const;
 
 type Look = Readonly<{ ok: true; described: DescribedTarget } | { ok: false; why: string }>;
 
 const unasked: DescribedTarget = { level: "unknown", state: "Not queried yet", cause: "", figures: {}, page: "" };
 
-/** Looks at a target again and again. Disposing of it ends that. */
+/** Looks at a target at intervals, until it is disposed of. */
 export function watchTarget(
   target: Target,
   { clock, log }: Readonly<{ clock: Pick<Clock, "wallMs">; log: Pick<Logger, "error"> }>,
@@ -64,7 +64,7 @@ export function watchTarget(
     seen = { described, answers, ...began, ...(sinceMs === undefined ? {} : { sinceMs, beganEarlier }) };
     if (answers) answeredAtMs = nowMs;
   };
-  // What was known last stays on the card, marked as old.
+  // The last known figures stay on the card, marked as old.
   const noteStale = (cause: string) => {
     const { figures, page } = seen.described;
     note({ level: "stale" satisfies TargetLevel, state: "No answer", cause, figures, page }, false);

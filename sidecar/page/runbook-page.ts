@@ -60,7 +60,7 @@ function createRenderer(pages: PageNames): RendererObject {
   };
 }
 
-/** The web, a place on the page, or a page that is served. */
+/** Whether a link leads to the web, a place on the page, or a page that is served. */
 function isReachable(href: string, pages: PageNames): boolean {
   const [target = ""] = href.split("#");
   return /^https?:\/\//.test(href) || target === "" || pages.has(target);

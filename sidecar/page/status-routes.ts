@@ -80,7 +80,7 @@ function buildStatus(options: StatusOptions, sources: StatusSources) {
   };
 }
 
-/** A node that is down has been so since it last served, whatever was tried meanwhile; a hold is dated by its condition. */
+/** Finds the start of the present state. A node has been down since it last served, whatever was tried meanwhile; a hold is dated by its condition. */
 function findSince({ outages }: PageState, state: string, board: StatusSources["board"]) {
   const last = outages.list().at(-1);
   const hold = state === "Held" ? board.get("Unheld") : undefined;

@@ -7,7 +7,7 @@ const release = z.strictObject({
   version: z.string().max(64).regex(nodeVersionText, "expected a version such as 0.16.2"),
   /** The first block that an older version can't make or check. */
   minVersionAt: z.int().min(0).optional(),
-  /** For a person, e.g. what the fork is called. */
+  /** For a person, e.g. the name of the fork. */
   note: z.string().max(500).optional(),
 });
 

@@ -1,9 +1,9 @@
 import type { Logger } from "#daemon/log/log.ts";
 
-/** Reports how far something of many bytes has come. */
+/** Progress of a long transfer, in bytes. */
 export type Progress = Readonly<{ add: (bytes: number) => void; doneBytes: () => number }>;
 
-/** Logs a line whenever `everyMs` have passed since the last one. `totalBytes` is absent where nobody knows it. */
+/** Creates a progress that logs a line at most every `everyMs`. `totalBytes` is undefined if it is not known. */
 export function createProgress(
   {
     phase,

@@ -114,7 +114,7 @@ function auditRestore({ dataPath }: RestorePlace, sha256: string): AuditEntry {
   return { action: "node-data-restored", outcome: "success", by: "gatehouse restore", message, ...sides };
 }
 
-/** A run that was killed between the rename and the marker has left its archive; data that are not ours have none. */
+/** Keeps the present data. A run that was killed between the rename and the marker has left its archive; data that are not ours have none. */
 async function keepData(
   place: RestorePlace,
   sha256: string,

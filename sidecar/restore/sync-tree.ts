@@ -17,7 +17,7 @@ export async function syncTree(directory: string, signal: AbortSignal): Promise<
     signal.throwIfAborted();
     const path = join(directory, entry.name);
     if (entry.isDirectory()) await syncTree(path, signal);
-    // Nothing else has content; a socket can't be opened, and a named pipe holds up whoever opens it.
+    // Nothing else has content; a socket can't be opened, and opening a named pipe blocks.
     else if (entry.isFile()) files.push(path);
     if (files.length >= concurrentFiles) await Promise.all(files.splice(0).map(syncFile));
   }

@@ -7,7 +7,7 @@ import { WebSocketServer } from "ws";
 import { createKubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 
 /**
- * An API server with one pod; it refuses every request but those that the sidecar's role allows.
+ * Starts an API server with one pod; it refuses every request but those that the sidecar's role allows.
  *
  * @param startedAt when the node's container started, as the cluster writes a time; `restartedAt` that of the pod after it.
  */

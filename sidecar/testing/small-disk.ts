@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A separate small file system, as long as a test has it. */
+/** A separate small file system; disposing of it unmounts it. */
 export type SmallDisk = AsyncDisposable &
   Readonly<{
     path: string;
@@ -21,7 +21,6 @@ function run(command: string, args: readonly string[], descriptors: readonly num
   return spawnSync(command, args, { stdio: ["ignore", "ignore", "ignore", ...descriptors] }).status === 0;
 }
 
-/** Mounts one. */
 export async function mountSmallDisk(kibibytes: number): Promise<SmallDisk> {
   const path = await mkdtemp(join(tmpdir(), "gatehouse-disk-"));
   if (!run("mount", ["-t", "tmpfs", "-o", `size=${kibibytes}k`, "tmpfs", path])) {
@@ -54,7 +53,7 @@ export async function mountSmallDisk(kibibytes: number): Promise<SmallDisk> {
 
 /**
  * Mounts a file system over a directory whose every call hangs, as on an NFS mount whose server is gone: a FUSE file system that nobody
- * serves. Disposing of it has all calls that hang fail, and what was there before is there again.
+ * serves. Disposing of it has all hanging calls fail, and uncovers the directory.
  */
 export function mountHangingDisk(path: string): Disposable {
   const device = openSync("/dev/fuse", "r+");
@@ -81,7 +80,7 @@ export async function mayMount(): Promise<boolean> {
     using _ = mountHangingDisk(disk.path);
     return true;
   } catch {
-    // Said by the tests that are skipped for it.
+    // The tests that are skipped for it say so.
     return false;
   }
 }

@@ -1,7 +1,7 @@
 import { listProgramFiles, readProgramFile } from "#daemon/files/program-files.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 
-/** The page of `docs/runbooks/` for each side; `reason` decides where one side has two. */
+/** Page of `docs/runbooks/` for each condition; {@link byReason} has the exceptions. */
 const byCondition: Readonly<Record<ConditionType, string>> = {
   RpcAnswering: "node-down",
   ChainIdExpected: "not-right",
@@ -45,12 +45,12 @@ const byReason: Readonly<Record<string, string>> = {
   "RestartSettled BudgetExhausted": "restart-budget-used-up",
 };
 
-/** The runbook of a side: the name of its page. */
+/** Finds the runbook of a condition, by the name of its page. */
 export function findRunbook({ type, reason }: Pick<Condition, "type" | "reason">): string {
   return `${byReason[`${type} ${reason}`] ?? byCondition[type]}.md`;
 }
 
-/** The runbooks by their file names. They come with the package, the image and the executable; a copy without them has none. */
+/** Reads the runbooks, by their file names. They come with the package, the image and the executable; a copy without them has none. */
 export function readRunbooks(): ReadonlyMap<string, string> {
   const names = listProgramFiles("docs/runbooks").filter((name) => name.endsWith(".md"));
   return new Map(names.map((name) => [name, readProgramFile("docs/runbooks", name)]));
