@@ -3,7 +3,7 @@ import { z } from "zod";
 /** A request to the engine as a caller made it. */
 export type EngineRequest = Readonly<{ method: string; url: string; body: string }>;
 
-/** What the proxy itself sends to the engine: nothing of the caller's text but what was checked. */
+/** Request that the proxy itself sends to the engine; of the caller's text it holds only what was checked. */
 export type EngineCall = Readonly<{
   kind: "inspect" | "restart" | "exec-create" | "exec-start" | "exec-inspect";
   method: "GET" | "POST";
@@ -11,7 +11,7 @@ export type EngineCall = Readonly<{
   body: string | undefined;
 }>;
 
-/** What may pass: one container, and one program in one directory of it. */
+/** Bounds of what passes: one container, and one program in one directory of it. */
 export type EngineRules = Readonly<{
   container: string;
   /** File name of the node's command-line tool in `binDirectory`. */
@@ -159,7 +159,7 @@ function fromJson(text: string): unknown {
   }
 }
 
-/** An answer as a caller sees it. */
+/** Answer as a caller sees it. */
 export type ShownAnswer = Readonly<Record<string, unknown>>;
 
 /** Most characters of the engine's own error text that a caller is shown. */
@@ -167,7 +167,7 @@ const messageMax = 500;
 
 const failure = z.object({ message: z.string().transform((text) => text.slice(0, messageMax)) });
 
-/** What is shown of each answer that is JSON: what the sidecar needs, never the container's environment, mounts or labels. */
+/** Fields that are shown of each JSON answer: those that the sidecar needs, never the container's environment, mounts or labels. */
 const shown: Readonly<Partial<Record<EngineCall["kind"], z.ZodType<ShownAnswer>>>> = {
   inspect: z.object({ State: z.object({ Status: z.string(), Running: z.boolean(), StartedAt: z.string() }) }),
   "exec-create": z.object({ Id: z.string().regex(/^[0-9a-f]{12,64}$/) }),

@@ -20,23 +20,23 @@ import type { EngineProxySettings } from "./settings.ts";
 /** Largest answer of the engine that is read to be cut; an inspection names every mount and variable. */
 const answerLimitBytes = 1_048_576;
 
-/** What a line shows of the URL of a call that is refused; a whole one may have 16 KiB. */
+/** Most characters of a refused call's URL that a log line shows; a whole URL may have 16 KiB. */
 const loggedUrlCharacters = 200;
 
-/** Connections that are held for each request that may be under way; what comes beyond them is closed. */
+/** Connections that are held for each request that may be in flight; further ones are closed. */
 const connectionsPerRequest = 4;
 
-/** A running engine proxy. Disposing of it closes the socket and waits for what is under way. */
+/** Running engine proxy. Disposing of it closes the socket and waits for requests in flight. */
 export type EngineProxy = AsyncDisposable & Readonly<{ socketPath: string }>;
 
-/** A bound of calls, and what is said at it: how often it was done, and what is not done again. */
+/** Limit of calls and the words of its refusal: `reached` says how often the call was made, `noun` which call has to wait. */
 type Bound = Readonly<{ limit: CallLimit; reached: string; noun: string }>;
 
 type Dependencies = Readonly<{ log: Logger; metrics: Registry }>;
 type Proxy = Readonly<{
   settings: EngineProxySettings;
   execs: KnownExecs;
-  /** How often each kind that costs the engine or the node something may be asked. */
+  /** Limit of each kind of call that costs the engine or the node something. */
   bounds: Partial<Record<EngineCall["kind"], Bound>>;
   enginePath: string;
   log: BoundedLog;
@@ -155,7 +155,7 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
   await forward(proxy, decision.call, response);
 }
 
-/** Queries the engine and answers what the caller may see of it: a program's output as it comes, all else cut ({@link showAnswer}). */
+/** Sends the call to the engine and answers with what the caller may see: a program's output as it comes, everything else cut ({@link showAnswer}). */
 async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<void> {
   const answer = await passOnCall(proxy, call, response);
   const status = answer.statusCode ?? 502;
@@ -180,7 +180,7 @@ async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse)
   response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(shown));
 }
 
-/** The engine's answer, which has `answerTimeoutMs` until all of it is passed on: one that comes byte by byte is no answer. */
+/** Returns the engine's answer. All of it has to be passed on within `answerTimeoutMs`: one that comes byte by byte is no answer. */
 function passOnCall(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<IncomingMessage> {
   const { answerTimeoutMs } = proxy.settings;
   return new Promise<IncomingMessage>((resolve, reject) => {

@@ -1,10 +1,10 @@
-/** How often something was done within the last while. */
+/** Bound of calls within a sliding window. */
 export type CallLimit = Readonly<{
   /** Counts a call and returns 0, or returns the seconds until the next one is allowed. */
   acquire: () => number;
 }>;
 
-/** Makes a sliding window. `monotonicMs` is a clock that no change of the time of day moves. */
+/** Creates a sliding window. `monotonicMs` is a clock that no change of the time of day moves. */
 export function createCallLimit(
   { most, withinMs }: Readonly<{ most: number; withinMs: number }>,
   monotonicMs: () => number,
@@ -22,10 +22,10 @@ export function createCallLimit(
   };
 }
 
-/** Most execs that are remembered; a caller that made more has lost interest in the oldest. */
+/** Most execs that are remembered; a caller that made more no longer needs the oldest. */
 const execsMax = 256;
 
-/** The execs that this proxy made: only they may be started or inspected through it. */
+/** Execs that this proxy made: only they may be started or inspected through it. */
 export type KnownExecs = Readonly<{ add(id: string): void; has(id: string): boolean }>;
 
 /** Creates an empty, bounded memory of execs. */
