@@ -1,4 +1,4 @@
-/** How blocks have come while the node was watched; a plain value, replaced at each answered look. */
+/** Pace of the blocks that came while the node was watched; a plain value, replaced at each answered look. */
 export type BlockPace = Readonly<{
   /** Monotonic time of the last answered look. */
   atMs: number;

@@ -10,7 +10,6 @@ import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { certificateSection } from "./settings.ts";
 
-/** Whose certificates are watched, and how. */
 export type WatchedCertificates = z.output<typeof certificateSection>;
 
 export type CertificateWatchDependencies = Readonly<{
@@ -20,10 +19,10 @@ export type CertificateWatchDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** What the server of one origin showed. */
+/** Certificate that the server of one origin showed, or why none was seen. */
 export type CertificateLook = Readonly<{ origin: string; seen: SeenCertificate }>;
 
-/** How soon a server that showed none is looked at again: a proxy that restarts is no reason to wait an hour. */
+/** Time until a server that showed no certificate is looked at again: a proxy that restarts is no reason to wait an hour. */
 const unseenAgainMs = 60_000;
 
 const watchedLook: WatchedLook = { what: "The look at the certificates", types: ["CertificateValid"] };

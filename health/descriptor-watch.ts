@@ -29,17 +29,17 @@ export function watchDescriptors(
   };
 }
 
-/** How long running short is reported after the last connection was refused or closed for want of room. */
+/** Time that a shortage is reported after the last connection was refused or closed for want of room. */
 const shortForMs = 30_000;
 
 /** Share of the limit from which descriptors are short whoever holds them. */
 const shortShare = 0.95;
 
-/** What to do about a limit that is too low; where it is set depends on who starts the process. */
+/** Advice about a limit that is too low; where the limit is set depends on what starts the process. */
 const raise =
   "raise the limit of open files (ulimit -n, LimitNOFILE= in systemd, --ulimit nofile in Docker) and restart this process";
 
-/** What to do where a quarter of the memory, at 40 KiB a connection, is the bound, or a third of the heap at 20 KiB. */
+/** Advice for a bound set by memory: a quarter of it at 40 KiB a connection, or a third of the heap at 20 KiB. */
 const moreMemory =
   "give this process or its container more memory, 160 KiB for each connection more, and 60 KiB of heap where --max-old-space-size is set";
 

@@ -7,7 +7,7 @@ const hourMs = 3_600_000;
 const hours = 3_600;
 const gibibyte = 2 ** 30;
 
-/** What was seen of a disk whose use at each hour is given. */
+/** Builds the history of a disk from its use at each hour. */
 function history(...usedGibibytes: readonly number[]): DiskHistory {
   return {
     path: "/data",

@@ -1,10 +1,10 @@
-/** How much of a disk was used at a time (wall clock). */
+/** Used bytes of a disk at a time (wall clock). */
 export type DiskUse = Readonly<{ atMs: number; usedBytes: number }>;
 
-/** What was seen of one path's disk, oldest first; kept over restarts of the sidecar. */
+/** Measured uses of one path's disk, oldest first; kept over restarts of the sidecar. */
 export type DiskHistory = Readonly<{ path: string; uses: readonly DiskUse[] }>;
 
-/** When a disk will be full, and how long it was observed for that. */
+/** Time until a disk is full, and the time over which it was measured for that. */
 export type DiskForecast = Readonly<{ fullInSeconds: number; seenSeconds: number }>;
 
 /** A day, one value in ten minutes. */

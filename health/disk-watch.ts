@@ -10,11 +10,11 @@ import { createSampleGauge } from "#status/charts.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { forecastDisk, rememberDiskUse, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
 
-/** How the disk is judged, and how long it has to be observed before there is a forecast. */
+/** Limits of the disk, and the time over which it has to be measured before there is a forecast. */
 export type DiskWatchOptions = DiskLimits &
   Readonly<{
     forecastAfterSeconds: number;
-    /** How long the disk's file system may take to answer. */
+    /** Time within which the disk's file system has to answer. */
     fileTimeoutMs: number;
     signal: AbortSignal;
   }>;
@@ -22,7 +22,7 @@ export type DiskWatchOptions = DiskLimits &
 export type DiskWatchDependencies = Readonly<{
   /** The data directory; undefined as long as it is not known. */
   dataPath: () => string | undefined;
-  /** What was seen of the disk, kept over restarts of the sidecar. */
+  /** Measured uses of the disk, kept over restarts of the sidecar. */
   history: Readonly<{ get: () => DiskHistory | undefined; set: (history: DiskHistory) => void }>;
   board: ConditionBoard;
   /** Called with each look that was answered. */
@@ -114,7 +114,7 @@ async function readDisk(path: string, fileDeadline: FileDeadline): Promise<DiskL
 /** One look at the disk of a path. */
 export type DiskLook = DiskSpace & Readonly<{ path: string }>;
 
-/** What counts as space enough. */
+/** Bounds within which a disk has space enough. */
 type DiskLimits = Readonly<{
   /** Share of the disk that has to be free, of bytes and of files. */
   freeRatio: number;

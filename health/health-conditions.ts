@@ -1,13 +1,13 @@
 import type { ConditionReport } from "#status/condition.ts";
 import { findFault, type NodeFacts, type NodeHealth } from "./node-health.ts";
 
-/** What the node's RPC has to be. */
+/** Chain that the node has to be on, and the time after which a block counts as missing. */
 export type HealthLimits = Readonly<{ url: string; chainId: number; staleAfterMs: number }>;
 
 /** The time of a look by both clocks, in milliseconds. */
 export type LookTime = Readonly<{ monotonicMs: number; wallMs: number }>;
 
-/** How the RPC is; chain and height are absent until the node has reported them. */
+/** Conditions of the RPC; chain and height are absent until the node has reported them. */
 export type HealthConditions = Readonly<{
   answering: ConditionReport<"RpcAnswering">;
   chain: ConditionReport<"ChainIdExpected"> | undefined;
@@ -23,7 +23,7 @@ export function deriveHealthConditions(health: NodeHealth, limits: HealthLimits,
   };
 }
 
-/** The same as facts, to be noted over the previous ones: of a side that is not known now, what was found last holds. */
+/** Derives the same as facts, to be noted over the previous ones: a side that is not known now keeps what was found last. */
 export function deriveHealthFacts(
   { answering: rpc, chain: id, advancing: height }: HealthConditions,
   before: NodeFacts,

@@ -20,7 +20,6 @@ import {
 import { readChainId, readDetails, readRestingHeight, readVersion } from "./node-details.ts";
 import { parseQuantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
-/** How the RPC is watched. */
 export type HealthWatchOptions = Readonly<{
   url: string;
   chainId: number;
@@ -36,13 +35,13 @@ export type HealthWatchOptions = Readonly<{
 
 /** The node's RPC under watch. */
 export type HealthWatch = Readonly<{
-  /** What is known now; never waits. */
+  /** Returns what is known now; never waits. */
   current: () => NodeHealth;
-  /** What this and the other watches of the node's interfaces found, for decisions. */
+  /** Returns what all watches of the node's interfaces found, for decisions. */
   facts: () => NodeFacts;
   /** Looks once, now, besides the regular looks. */
   look: (signal: AbortSignal) => Promise<NodeHealth>;
-  /** Takes what the references answered. */
+  /** Takes the references' last answer. */
   compared: (reference: ReferenceLook) => void;
   /** Monotonic time without that in which this process stood still: only in the rest could the node have been seen to answer. */
   ranMs: () => number;
@@ -66,7 +65,7 @@ type HealthWatchDependencies = Readonly<{
   board: ConditionBoard;
   metrics: HealthMetrics;
   heights: Series;
-  /** Where the facts of all watches of the node's interfaces are noted. */
+  /** Facts that all watches of the node's interfaces note. */
   facts: ObservedNode;
   eventLoop: EventLoopWatch;
 }>;

@@ -16,7 +16,7 @@ import { watchReferences } from "./reference-watch.ts";
 import { createRpcClient } from "./rpc-client.ts";
 import { watchWebSocket } from "./web-socket-watch.ts";
 
-/** The node's interfaces under watch: HTTP, WebSocket, and its height compared with that of others. */
+/** The node's interfaces under watch: HTTP, WebSocket, and its height compared with that of its references. */
 export type Health = AsyncDisposable & HealthWatch;
 
 export type HealthDependencies = Readonly<{
@@ -29,12 +29,12 @@ export type HealthDependencies = Readonly<{
   eventLoop: EventLoopWatch;
 }>;
 
-/** Which node is watched, and how. */
+/** Node to watch, and its settings. */
 export type WatchedNode = Readonly<{
   node: Readonly<{ httpUrl: string; webSocketUrl: string; chainId: number }>;
   health: Readonly<{ [Key in keyof typeof rpcHealthShape]: z.output<(typeof rpcHealthShape)[Key]> }>;
   lag: Readonly<{ [Key in keyof typeof referencesShape]: z.output<(typeof referencesShape)[Key]> }>;
-  /** How it is restarted; absent where nobody looks after that. */
+  /** Driver that restarts the node; absent where nothing does. */
   restart?: Readonly<{ driver: string }>;
 }>;
 

@@ -3,7 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { NodeHealth, ReportedVersion } from "./node-health.ts";
 import { parseQuantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
-/** The version that a node reports now, or the last one that it reported. */
+/** Returns the version that a node reports now, or the last one that it reported. */
 export async function readVersion(
   rpc: RpcClient,
   last: ReportedVersion | undefined,
@@ -14,12 +14,12 @@ export async function readVersion(
   return last === undefined ? {} : { binaryVersion: { ...last, isCurrent: false } };
 }
 
-/** The chain that the node is on. Throws {@link RpcFailure} when it does not answer. */
+/** Returns the id of the node's chain. Throws {@link RpcFailure} when it does not answer. */
 export async function readChainId(rpc: RpcClient, url: string, signal: AbortSignal): Promise<number> {
   return parseQuantity(await rpc("eth_chainId", [], signal), "eth_chainId", url);
 }
 
-/** What the node says about its client, and how far it is. */
+/** Returns the node's client version and sync state, each only if the node answers. */
 export async function readDetails(rpc: RpcClient, signal: AbortSignal): Promise<Partial<NodeHealth>> {
   const clientVersion = await optional(rpc("web3_clientVersion", [], signal));
   const syncing = await optional(rpc("eth_syncing", [], signal));
@@ -36,13 +36,13 @@ const protocolVersion = z.object({ binaryVersion: z.string().min(1) });
 
 const timedBlock = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,12}$/i) });
 
-/** The time that a block bears, in milliseconds since 1970. */
+/** Returns a block's own time, in milliseconds since 1970; undefined if the answer is no block. */
 function blockTimeMs(answer: unknown): number | undefined {
   const parsed = timedBlock.safeParse(answer);
   return parsed.success ? Number(parsed.data.timestamp) * 1_000 : undefined;
 }
 
-/** The height, if its block is so old by its own time that the chain is at rest. */
+/** Returns the height, if its block is so old by its own time that the chain is at rest. */
 export async function readRestingHeight(
   height: number,
   {

@@ -3,7 +3,7 @@ import { advancePace, judgeRhythm, type BlockPace, type BlockRhythm } from "./bl
 import type { RpcFailureReason } from "./rpc-client.ts";
 import type { Observation } from "./observation.ts";
 
-/** Why a look gave no answer. */
+/** Reason for which a look gave no answer. */
 export type RpcLookFailure = Readonly<{
   reason: RpcFailureReason;
   message: string;
@@ -14,7 +14,7 @@ export type RpcLookFailure = Readonly<{
 /** A version that the node reported, and whether it has done so since it last began to answer: it may have been replaced meanwhile. */
 export type ReportedVersion = Readonly<{ text: string; isCurrent: boolean }>;
 
-/** What is known of the node's RPC; a plain value, replaced at each look. */
+/** Known state of the node's RPC; a plain value, replaced at each look. */
 export type NodeHealth = Readonly<{
   /** Last height that was answered. */
   height?: number;
@@ -25,27 +25,27 @@ export type NodeHealth = Readonly<{
   /** Monotonic time since which the height has been below the highest. */
   lowerSinceMs?: number;
   pace?: BlockPace;
-  /** What the pace says of the chain. */
+  /** Rhythm of the chain, judged by its pace. */
   rhythm?: BlockRhythm;
   /** Height at the first look, if its block was then so old by its own time that the chain was at rest before anybody watched it. */
   restingAt?: number;
-  /** What the references answered last; absent while none are configured. */
+  /** Last answer of the references; absent while none are configured. */
   reference?: ReferenceLook;
   /** Time that the last answer took. */
   latencyMs?: number;
-  /** Why the last look gave no answer; absent when it did. */
+  /** Failure of the last look; absent if it was answered. */
   failure?: RpcLookFailure;
   chainId?: number;
   clientVersion?: string;
   /** `binaryVersion` of `debug_protocolVersion`; absent where the node has never reported it. */
   binaryVersion?: ReportedVersion;
-  /** What eth_syncing answered: false, or how far it is. */
+  /** Result of eth_syncing: false, or an object that says how far the node is. */
   syncing?: unknown;
-  /** When a look was last answered (wall clock). */
+  /** Wall time of the last answered look. */
   answeredAtMs?: number;
   /** The same, monotonic. */
   answeredMs?: number;
-  /** When a look was last answered before the port was seen closed (monotonic): what answers since began after that. */
+  /** Monotonic time of the last answered look before the port was seen closed: a process that has answered since began after that. */
   startedAfterMs?: number;
   /** Count of looks that were answered. */
   answers: number;
@@ -54,7 +54,7 @@ export type NodeHealth = Readonly<{
 /** A look at the references: the median of their heights, undefined when none answered, and the monotonic time at which they were queried. */
 export type ReferenceLook = Readonly<{ height: number | undefined; requestedAtMs: number }>;
 
-/** What an answered look is judged by. */
+/** Rules by which an answered look is judged. */
 export type LookRules = Readonly<{
   /** Time after which a block counts as missing, and a node that stays lower than it was is believed. */
   staleAfterMs: number;
@@ -127,7 +127,7 @@ export type NodeFault = Readonly<{ reason: ReasonOf<WatchedSide, "False">; messa
 export type Lag = NodeFault & Readonly<{ blocks: number }>;
 
 /**
- * What the watches of the node's interfaces found at their last looks; a watch is absent until it has looked. Decisions read these, and people
+ * Findings of the watches of the node's interfaces at their last looks; a watch is absent until it has looked. Decisions read these, and people
  * the conditions, which say the same.
  */
 export type NodeFacts = Readonly<{
@@ -143,7 +143,7 @@ export type NodeFacts = Readonly<{
 /** The facts of one node, as its watches replace them. */
 export type ObservedNode = Observation<NodeFacts>;
 
-/** What is wrong, as a condition says it; undefined where nothing is. */
+/** Returns the fault that a condition reports; undefined if it reports none. */
 export function findFault(report: ConditionReport<WatchedSide>): NodeFault | undefined {
   return report.status === "False" ? { reason: report.reason, message: report.message } : undefined;
 }

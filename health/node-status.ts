@@ -3,9 +3,9 @@ import type { NodeHealth } from "./node-health.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { findConditionTitle } from "#status/condition.ts";
 
-/** Which node a status is of. */
+/** Node that a status is about. */
 export type ReportedNode = Readonly<{
-  /** What a person knows the node by. */
+  /** Name by which people know the node. */
   name: string;
   httpUrl: string;
 }>;
@@ -13,7 +13,7 @@ export type ReportedNode = Readonly<{
 /** The status of any node. All of it is read from state; nothing queries the node. */
 export type NodeStatusSources = Readonly<{ board: ConditionBoard; health: () => NodeHealth; clock: Clock }>;
 
-/** How a node is: its RPC and its conditions, as `/status` shows them. */
+/** Describes a node's RPC and its conditions, as `/status` shows them. */
 export function describeNodeStatus({ name, httpUrl }: ReportedNode, { board, health, clock }: NodeStatusSources) {
   const conditions = board.list();
   const { height, latencyMs, chainId, clientVersion, binaryVersion, syncing, failure, answeredAtMs } = health();

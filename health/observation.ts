@@ -1,4 +1,4 @@
-/** What is known of one noun: a plain value that is replaced as a whole, so that nobody reads half of a change. */
+/** Known state of one noun: a plain value that is replaced as a whole, so that nobody reads half of a change. */
 export type Observation<T extends object> = Readonly<{
   now: () => Readonly<T>;
   /** Replaces the fields that are given. */

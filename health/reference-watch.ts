@@ -10,7 +10,7 @@ import { createSampleGauge } from "#status/charts.ts";
 import { findFault, type ObservedNode, type NodeHealth, type ReferenceLook } from "./node-health.ts";
 import { createRpcClient, parseQuantity, RpcFailure } from "./rpc-client.ts";
 
-/** What the node's height is compared with. */
+/** References of the node's height, and how they are queried. `maxBlocks`: largest lag at which its height still counts as current. */
 export type ReferenceWatchOptions = Readonly<{
   references: readonly string[];
   intervalMs: number;
@@ -33,10 +33,10 @@ export type ReferenceWatchDependencies = Readonly<{
   compared: (reference: ReferenceLook) => void;
 }>;
 
-/** What one reference answered. */
+/** Answer of one reference. */
 type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string; failure: string }>;
 
-/** What a comparison found: the references' median and the node's distance to it, where both are known. */
+/** Outcome of a comparison: the references' median and the node's distance to it, if both are known. */
 type ComparedHeight = Readonly<{ condition: ConditionReport<"HeightCurrent">; median?: number; lagBlocks?: number }>;
 
 const watchedLook: WatchedLook = {

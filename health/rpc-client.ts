@@ -1,7 +1,7 @@
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/request.ts";
 
-/** Why a JSON-RPC endpoint gave no usable answer. */
+/** Reason for which a JSON-RPC endpoint gave no usable answer. */
 export type RpcFailureReason = "Refused" | "NameUnresolved" | "TimedOut" | "NotJsonRpc" | "RpcError" | "TooLarge";
 
 /** An endpoint that gave no usable answer; the message names its URL. */

@@ -14,7 +14,7 @@ import { warnBeforeDays } from "#daemon/http/certificate-faults.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 
-/** Where health, metrics and status are served, and a sidecar's page. */
+/** Listener of health, metrics and status, and of a sidecar's page. */
 export const listenSection = section({
   host: host.default("127.0.0.1").describe("Address of the health, metrics and status listener"),
   port: port.default(stackServices.sidecar.ports.status).describe("Port of the health, metrics and status listener"),
@@ -22,7 +22,7 @@ export const listenSection = section({
   requestTimeoutMs: milliseconds.default(5_000).describe("How long a client may take to send a request"),
 });
 
-/** How the RPC of any node is watched. */
+/** Settings of the watch of any node's RPC. */
 export const rpcHealthShape = {
   intervalMs: milliseconds.default(1_000).describe("Time between two looks at the node's RPC"),
   timeoutMs: milliseconds.default(2_000).describe("How long the node may take to answer one look"),
@@ -35,7 +35,7 @@ export const rpcHealthShape = {
   webSocketIntervalMs: milliseconds.default(5_000).describe("Time between two looks at the node's WebSocket"),
 };
 
-/** How the sidecar's node is watched: its RPC, and the disk of its data. */
+/** Settings of the watch of the sidecar's node: its RPC, and the disk of its data. */
 export const healthSection = section({
   ...rpcHealthShape,
   diskFreeRatio: z

@@ -8,7 +8,6 @@ import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ReasonOf } from "#status/condition.ts";
 import type { ObservedNode } from "./node-health.ts";
 
-/** How the WebSocket port is watched. */
 export type WebSocketWatchOptions = Readonly<{
   url: string;
   intervalMs: number;
