@@ -12,7 +12,7 @@ import {
   type NodeVersion,
 } from "./versions.ts";
 
-/** Where the parts of a node stand in the file system (absolute paths). */
+/** Absolute paths of a node's parts. */
 export type NodeLayout = Readonly<{
   kind: LayoutName;
   /** Whether `node_cli prune` takes `--c <config_path>` there. */
@@ -21,7 +21,7 @@ export type NodeLayout = Readonly<{
   configPath: string;
 }>;
 
-/** What is set about the node's place. */
+/** Settings of the node's place. */
 export type NodeLayoutSettings = Readonly<{
   workspace?: string | undefined;
   nodeDirectory: string;
@@ -63,7 +63,7 @@ export function resolveNodeLayout(
   };
 }
 
-/** The newest release of an older layout that is there, else the newest of all. */
+/** Returns the newest release of an older layout that is there, else the newest of all. */
 function releaseOnDisk(binOf: (layout: LayoutName) => string, releases: NodeReleases): NodeRelease {
   const newest = releases.at(-1) ?? releases[0];
   return releases.findLast(({ layout }) => layout !== newest.layout && existsSync(binOf(layout))) ?? newest;

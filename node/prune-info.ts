@@ -1,5 +1,5 @@
 /**
- * What `node_cli prune --get` prints (specification, "PruneInfo output"). Version numbers may exceed 2^53. A tool may print only some
+ * Output of `node_cli prune --get` (specification, "PruneInfo output"). Version numbers may exceed 2^53. A tool may print only some
  * of the five fields; whether pruning is on is the one that is always known.
  */
 export type PruneInfo = Readonly<{

@@ -9,21 +9,21 @@ export type NodeVersion = Readonly<{
   release: string;
 }>;
 
-/** The five settings of metrics pushing, by what they mean. */
+/** The five settings of metrics pushing, by meaning. */
 export type MonitorField = "enabled" | "jobName" | "pushAddress" | "pushIntervalSeconds" | "pushPort";
 
 /** The names of the five keys in `chain.monitor_config`. */
 export type MonitorKeys = Readonly<Record<MonitorField, string>>;
 
-/** What a node is like from one release to the next row's. */
+/** Traits of a node from one release to the next row's. */
 export type NodeRelease = Readonly<{
-  /** The first release that is so, e.g. `0.16.0`. */
+  /** First release with these traits, e.g. `0.16.0`. */
   since: string;
-  /** Where its programs and its node.conf are: {@link deriveBinDirectory}. */
+  /** Layout of its programs and its node.conf: {@link deriveBinDirectory}. */
   layout: LayoutName;
   /** Whether `node_cli prune` takes `--c <config_path>`. */
   nodeCliTakesConfig: boolean;
-  /** What its names for the metrics keys are called. Sidecars keep this word in their state, so one that was released stays. */
+  /** Word for its names of the metrics keys. Sidecars keep it in their state, so a released one stays. */
   naming: string;
   monitorKeys: MonitorKeys;
 }>;
@@ -60,7 +60,7 @@ export const nodeReleases: NodeReleases = [
   { since: "0.16.0", layout: "workspace-bin", nodeCliTakesConfig: true, ...storage },
 ];
 
-/** The version that a devnet node is where nothing else is set. */
+/** Version of a devnet node if nothing else is set. */
 export const devnetVersion = "0.16.2";
 
 const binDirectories = {
@@ -72,14 +72,14 @@ const binDirectories = {
 export type LayoutName = keyof typeof binDirectories;
 
 /**
- * The directory with `node_cli`, `ops` and node.conf, relative to the workspace. `nodeDirectory` is the name of the node's own directory,
+ * Returns the directory with `node_cli`, `ops` and node.conf, relative to the workspace. `nodeDirectory` is the name of the node's own directory,
  * which not every layout has.
  */
 export function deriveBinDirectory(layout: LayoutName, nodeDirectory: string): string {
   return binDirectories[layout](nodeDirectory);
 }
 
-/** The row that a version belongs to; a version before the first row belongs to the first. */
+/** Returns the row that a version belongs to; a version before the first row belongs to the first. */
 export function findRelease(
   { release }: Pick<NodeVersion, "release">,
   releases: NodeReleases = nodeReleases,
@@ -88,7 +88,7 @@ export function findRelease(
 }
 
 /**
- * As {@link findRelease}, of a version's text.
+ * Works as {@link findRelease}, for a version's text.
  *
  * @throws {Error} when the text is no version.
  */
@@ -159,7 +159,7 @@ export function parseClientVersion(answer: string, clientName: string | undefine
 }
 
 /**
- * The version that an image reference's tag is; undefined for no tag, one with other words, `latest`, a date (`2026.11.1`), or only
+ * Returns the version that an image reference's tag is; undefined for no tag, one with other words, `latest`, a date (`2026.11.1`), or only
  * a digest.
  */
 export function parseImageVersion(image: string): NodeVersion | undefined {

@@ -50,7 +50,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What stands in a value at a path of keys; undefined where the path does not lead there. */
+/** Returns the value at a path of keys; undefined if the path does not lead to one. */
 export function findConfValue(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return value;
   return isJsonObject(value) && Object.hasOwn(value, key) ? findConfValue(value[key], rest) : undefined;
@@ -74,7 +74,7 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** What a person reads about a text that can't be parsed. */
+/** Messages about a text that can't be parsed, by reason. */
 const messages: Readonly<Record<TextProblem["reason"], (words: string) => string>> = {
   HalfWritten: (words) => `is not complete JSON (${words}); it may be half written: write the whole file again.`,
   TooDeep: (words) => `is ${words}; is it a node.conf? Write it flatter, or restore it from a backup.`,

@@ -5,7 +5,7 @@ import { removeProperty, renameKey, setValue } from "./editor.ts";
 import { applyChanges, type ConfigChange } from "./monitor-change.ts";
 import { parseText, type ParsedText } from "./parsed-text.ts";
 
-/** The text after an edit, or why the text was left alone. */
+/** Text after an edit, or the reason why the text was left alone. */
 type ConfigEditResult = Readonly<{ ok: true; text: string } | { ok: false; message: string }>;
 
 const monitorPath = ["chain", "monitor_config"];
@@ -29,7 +29,7 @@ export function editConfig(document: ConfigDocument, changes: readonly ConfigCha
   return { ok: true, text: after.text };
 }
 
-/** The text after a change, read again for the next one; undefined once a change can't be made. */
+/** Returns the text after a change, read again for the next one; undefined once a change can't be made. */
 function applyChange(before: ParsedText | undefined, change: ConfigChange): ParsedText | undefined {
   const text = before === undefined ? undefined : changedText(before, change);
   const read = text === undefined ? undefined : parseText(text);
@@ -50,7 +50,7 @@ function changedText(before: ParsedText, change: ConfigChange): string | undefin
   }
 }
 
-/** A key on the way to `chain.monitor_config`, or in it, that stands twice: readers differ in which one counts. */
+/** Returns a complaint about a key on the way to `chain.monitor_config`, or in it, that stands twice: readers differ in which one counts. */
 function duplicateKey({ root }: ParsedText): string | undefined {
   for (const path of [[], ["chain"], monitorPath]) {
     const object = findJson5Node(root, path);

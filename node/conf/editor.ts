@@ -24,13 +24,13 @@ export function setValue(parsed: ParsedText, path: readonly string[], value: unk
   return insert(text, object, key, inner);
 }
 
-/** Gives the key at a path another name. */
+/** Renames the key at a path. */
 export function renameKey({ text, root }: ParsedText, path: readonly string[], to: string): string | undefined {
   const { member } = memberAt(root, path);
   return member === undefined ? undefined : replace(text, member.name, JSON.stringify(to));
 }
 
-/** Takes out the property at a path and one comma, and the line if nothing else stands on it; comments around it stay. */
+/** Removes the property at a path and one comma, and the line if nothing else stands on it; comments around it stay. */
 export function removeProperty({ text, bare, root }: ParsedText, path: readonly string[]): string | undefined {
   const { member, previous } = memberAt(root, path);
   if (member === undefined) return undefined;
@@ -116,13 +116,13 @@ function renderValue(text: string, value: unknown, indent: string): string {
   return JSON.stringify(value, null, unitOf(text)).replaceAll("\n", `${eolOf(text)}${indent}`);
 }
 
-/** The blanks at the beginning of the line on which an offset stands. */
+/** Returns the blanks at the beginning of the line on which an offset stands. */
 function indentAt(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
   return /^[ \t]*/.exec(line)?.[0] ?? "";
 }
 
-/** One level of indentation, as the text's first indented line has it. */
+/** Returns one level of indentation, as the text's first indented line has it. */
 function unitOf(text: string): string {
   const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? "  ";
   return indent.startsWith("\t") ? "\t" : indent;

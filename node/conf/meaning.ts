@@ -15,9 +15,9 @@ const restPart = "rest";
 const firstFormat = /^([0-9a-f]{64})-([0-9a-f]{64})-([0-9a-f]{64})$/;
 
 /**
- * What a configuration means to a node, as a text to keep: the number of its format, then a hash of the `monitor_config` keys of each
- * naming and one of all else, e.g. `2;storage=…;pamir=…;rest=…`. Comments, blanks, trailing commas and the order of keys do not count.
- * Numbers count as they are written, because they may exceed 2^53. Pure.
+ * Derives the meaning of a configuration to a node, as a text to keep: the number of its format, then a hash of the `monitor_config` keys of
+ * each naming and one of everything else, e.g. `2;storage=…;pamir=…;rest=…`. Comments, blanks, trailing commas and the order of keys do not
+ * count. Numbers count as they are written, because they may exceed 2^53. Pure.
  */
 export function deriveMeaning(document: ConfigDocument, releases: NodeReleases = nodeReleases): string {
   const parts = [...partsOf(document, listKeySets(releases))].map(([name, value]) => `${name}=${value}`);
@@ -48,7 +48,7 @@ export function hasSameMeaning(
   return counting.every((part) => before.get(part) === now.get(part));
 }
 
-/** The hashes of a kept meaning by their part; undefined for any other text, and for a format of a later version. */
+/** Returns the hashes of a kept meaning by their part; undefined for any other text, and for a format of a later version. */
 function readMeaning(text: string): ReadonlyMap<string, string> | undefined {
   const [, storage, pamir, rest] = firstFormat.exec(text) ?? [];
   if (storage !== undefined && pamir !== undefined && rest !== undefined) {
@@ -91,7 +91,7 @@ function isOf(keys: MonitorKeys, name: string): boolean {
   return Object.values(keys).includes(name);
 }
 
-/** Of several equal keys the first one, as meanings were always kept; editing refuses such a file. */
+/** Returns the first of several equal keys, as meanings were always kept; editing refuses such a file. */
 function firstValue(node: ValueNode | undefined, key: string): ValueNode | undefined {
   return node?.type === "Object" ? node.members.find((member) => readJson5Key(member) === key)?.value : undefined;
 }
@@ -105,7 +105,7 @@ function canonical(text: string, node: ValueNode, keep: Keep): string {
   return text.slice(node.loc.start.offset, node.loc.end.offset);
 }
 
-/** Properties by name; those of the same name stay in their order, because readers differ in which one counts. */
+/** Formats properties by name; those of the same name stay in their order, because readers differ in which one counts. */
 function canonicalObject(
   text: string,
   { members }: ObjectNode,

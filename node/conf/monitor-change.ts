@@ -12,7 +12,7 @@ export type ConfigChange = Readonly<{ reason: string }> &
     | { kind: "remove"; key: string }
   >;
 
-/** The changes that lead from what stands under `chain.monitor_config` to what is wanted there. None when it is right. */
+/** Returns the changes that lead from the current `chain.monitor_config` to the wanted one; empty if it is right. */
 export function findConfigChanges(current: unknown, wanted: WantedMonitor, naming: Naming): readonly ConfigChange[] {
   if (!isJsonObject(current)) return created(current, wanted, naming);
   return monitorFields.flatMap((field): ConfigChange[] => {
@@ -43,7 +43,7 @@ function created(current: unknown, wanted: WantedMonitor, naming: Naming): reado
   return [{ kind: "create", value: Object.fromEntries(entries), reason: `${why}; ${wanted.enabled.reason}` }];
 }
 
-/** The value that a `monitor_config` has after the changes; what an edit of the text is checked against. */
+/** Returns the value that a `monitor_config` has after the changes, against which an edit of the text is checked. */
 export function applyChanges(current: unknown, changes: readonly ConfigChange[]): JsonObject {
   const next: Record<string, unknown> = isJsonObject(current) ? { ...current } : {};
   for (const change of changes) {

@@ -27,7 +27,7 @@ export type KeySet = Readonly<{
   range: string;
 }>;
 
-/** Every set of names that some release reads, newest first. */
+/** Lists every set of names that some release reads, newest first. */
 export function listKeySets(releases: NodeReleases = nodeReleases): readonly KeySet[] {
   const isFirst = ({ naming }: NodeRelease, index: number) =>
     releases.findIndex((release) => release.naming === naming) === index;
@@ -58,7 +58,7 @@ export type Naming = Readonly<{
   rule: string;
 }>;
 
-/** The naming of a node's version. */
+/** Finds the naming of a node's version. */
 export function findNaming(version: NodeVersion, releases: NodeReleases = nodeReleases): Naming {
   const release = findRelease(version, releases);
   const { words, range } = keySetOf(release, releases);
@@ -70,7 +70,7 @@ export function findNaming(version: NodeVersion, releases: NodeReleases = nodeRe
   };
 }
 
-/** The names that other releases have for a field and this one ignores, newest first. */
+/** Lists the names that other releases have for a field and this one ignores, newest first. */
 export function listOtherNames(
   { own, others }: Pick<Naming, "own" | "others">,
   field: MonitorField,

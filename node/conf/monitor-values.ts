@@ -6,10 +6,10 @@ import { listOtherNames, type Naming } from "./monitor-keys.ts";
 /** A value of `monitor_config`. */
 export type MonitorValue = string | number | boolean;
 
-/** A value that the file is to have, and why it is this one. */
+/** Value that the file is to have, and the reason for it. */
 type WantedValue = Readonly<{ value: MonitorValue; reason: string }>;
 
-/** What the five keys are to hold; a field that is absent is left as it is. */
+/** Wanted values of the five keys; an absent field is left as it is. */
 export type WantedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>;
 
 /**
@@ -33,7 +33,7 @@ export function decideMonitor(current: JsonObject | undefined, naming: Naming, d
   return Object.fromEntries(Object.entries(fields).filter(([, wanted]) => wanted !== undefined));
 }
 
-/** Pushing off: only a switch that the file has is turned, and its other values stay. */
+/** Returns the wanted values with pushing off: only a switch that the file has is turned, and its other values stay. */
 function disabled(current: JsonObject | undefined, naming: Naming): WantedMonitor {
   const names = [naming.own.enabled, ...listOtherNames(naming, "enabled")];
   const stands = current !== undefined && names.some((name) => Object.hasOwn(current, name));
@@ -62,7 +62,7 @@ function fromFile(field: MonitorField, current: JsonObject | undefined, naming: 
   return undefined;
 }
 
-/** What the node expects of each value (specification, "monitor_config keys"). */
+/** Values that the node expects (specification, "monitor_config keys"). */
 export const typeRule: Readonly<Record<MonitorField, string>> = {
   enabled: "expected true or false",
   jobName: "expected a name that is not empty",
@@ -87,7 +87,7 @@ export function parseMonitorValue(field: MonitorField, value: unknown): MonitorV
   }
 }
 
-/** The host of an address that may carry a protocol, credentials, brackets, a port or a path by mistake. */
+/** Returns the host of an address that may carry a protocol, credentials, brackets, a port or a path by mistake. */
 function bareHost(text: string): string | undefined {
   const trimmed = text.trim();
   if (/^[0-9A-Fa-f:]+$/.test(trimmed) && trimmed.split(":").length > 2) return trimmed;
@@ -105,7 +105,7 @@ function wholeNumber(value: unknown, max: number): number | undefined {
   return typeof number === "number" && Number.isInteger(number) && number >= 1 && number <= max ? number : undefined;
 }
 
-/** What metrics pushing is to be. An absent value keeps what the file has under any naming. */
+/** Desired state of metrics pushing. An absent value keeps what the file has under any naming. */
 export type DesiredMonitor = Readonly<{
   enabled: boolean;
   jobName?: string | undefined;
@@ -122,10 +122,10 @@ export type DesiredMonitor = Readonly<{
   }>;
 }>;
 
-/** What the node is to be; made from settings alone. */
+/** Desired state of the node, made from settings alone. */
 export type Desired = Readonly<{
   monitor: DesiredMonitor;
   prune: Readonly<{ enabled: boolean }>;
-  /** What to do with a node.conf in JSON5, which can't be edited in place. */
+  /** Treatment of a node.conf in JSON5, which can't be edited in place. */
   json5: "refuse" | "rewrite";
 }>;

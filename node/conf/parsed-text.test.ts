@@ -8,7 +8,7 @@ function parsed(text: string): ParsedText {
   return read.parsed;
 }
 
-/** What is wrong with a text, as `reason line:column words`. */
+/** Describes the problem of a text as `reason line:column words`. */
 function problemOf(text: string): string | undefined {
   const read = parseText(text);
   if (read.ok) return undefined;

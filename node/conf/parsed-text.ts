@@ -15,10 +15,10 @@ export type ParsedText = Readonly<{
   root: ValueNode | undefined;
 }>;
 
-/** A parsed text, or what is wrong. */
+/** Parsed text, or the problem. */
 export type ParseTextResult = Readonly<{ ok: true; parsed: ParsedText } | { ok: false; problem: TextProblem }>;
 
-/** What is wrong with a text; `words` name what was found there. */
+/** Problem of a text; `words` name what was found there. */
 export type TextProblem = Readonly<{ reason: "TooDeep" | "HalfWritten"; words: string }> & TextPosition;
 
 /** Levels of objects and arrays; a node.conf has five. Whatever walks a tree may call itself this often. */
@@ -32,7 +32,7 @@ export function parseText(text: string): ParseTextResult {
   return parseJson(text) ?? parseJsonWithComments(text) ?? parseJson5(text);
 }
 
-/** The comments of a text, with their places. */
+/** Lists the comments of a text, with their places. */
 export function listComments({ format, text }: Pick<ParsedText, "format" | "text">): readonly Token[] {
   if (format === "json") return [];
   return (attempt(() => tokenize(text, { mode: format })) ?? []).filter(isComment);
@@ -79,7 +79,7 @@ function parseJson5(text: string): ParseTextResult {
   return { ok: true, parsed: { format: "json5", text, bare, value, root: agrees ? root : undefined } };
 }
 
-/** What a parser makes of a text; undefined where it throws. Another parser, or its words, then show what is wrong. */
+/** Returns a parser's result; undefined if it throws. Another parser, or its words, then show the problem. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -88,7 +88,7 @@ function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** momoa calls itself for each of successive comments, so it gets none to see. Offsets, lines and columns stay as they are. */
+/** Replaces comments by blanks, because momoa calls itself for each of successive comments. Offsets, lines and columns stay as they are. */
 function withoutComments(text: string, tokens: readonly Token[]): string {
   let end = 0;
   const parts = tokens.filter(isComment).map((token) => {
@@ -107,7 +107,7 @@ function written(text: string, { loc }: Token): string {
   return text.slice(loc.start.offset, loc.end.offset);
 }
 
-/** Levels of a text that is JSON, without tokens, which of a text of brackets take 200 times its memory. */
+/** Counts the levels of a text that is JSON, without tokens, which take 200 times the memory of a text of brackets. */
 function levelsOf(json: string): number {
   let level = 0;
   let deepest = 0;
@@ -123,7 +123,7 @@ function levelsOf(json: string): number {
   return deepest;
 }
 
-/** Where the first object or array stands that is nested too deep. */
+/** Finds the first object or array that is nested too deep. */
 function deepPlace(tokens: readonly Token[]): TextPosition | undefined {
   let levels = 0;
   for (const { type, loc } of tokens) {

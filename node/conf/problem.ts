@@ -1,4 +1,4 @@
-/** Why a node.conf can't be used. */
+/** Reason why a node.conf can't be used. */
 export type ConfigProblemReason =
   | "Vanished"
   | "Unreadable"
@@ -29,11 +29,11 @@ export function isUselessToNode(reason: ConfigProblemReason): boolean {
 /** A place in a text as editors count: both from 1. */
 export type TextPosition = Readonly<{ line: number; column: number }>;
 
-/** What is wrong with a node.conf, where, and what to do; `message` stands alone. */
+/** Problem of a node.conf: what is wrong, where, and what to do; `message` stands alone. */
 export type ConfigProblem = Readonly<{
   reason: ConfigProblemReason;
   message: string;
-  /** 1-based; absent when the file as a whole is meant. */
+  /** 1-based; absent if the file as a whole is meant. */
   line?: number;
   column?: number;
 }>;

@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import { findConfValue, type ConfigDocument, type JsonObject } from "./document.ts";
 
 /**
- * What ties a node.conf to one node: its data, its keys and its ports, by their place in the file (specification, "Node operations
+ * Values that tie a node.conf to one node: its data, its keys and its ports, by their place in the file (specification, "Node operations
  * objects"). Paths are absolute; what a file does not have is absent.
  */
 export type ConfigTies = Readonly<Record<string, string>>;
@@ -32,12 +32,12 @@ export function readTies({ value }: ConfigDocument, configPath: string): ConfigT
   return Object.fromEntries(entries.flatMap(([name, text, read]) => (text === undefined ? [] : [[name, read(text)]])));
 }
 
-/** The first tie by which two differ, in words; undefined where all are the same. Pure. */
+/** Describes the first tie by which two differ; undefined if all are the same. Pure. */
 export function findTieDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
   return firstDifference(copy, node, [...paths, ...ports]);
 }
 
-/** As {@link findTieDifference}, of data and keys alone: a port may be corrected by going back, data and keys may not be exchanged. Pure. */
+/** Works as {@link findTieDifference}, for data and keys alone: a roll-back may correct a port, but not exchange data and keys. Pure. */
 export function findOwnershipDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
   return firstDifference(copy, node, paths);
 }

@@ -5,11 +5,11 @@ import type { TextPosition } from "../conf/problem.ts";
 
 /** A parsed text in which values can be found by path, with their place. */
 export type ConfigTree = Readonly<{
-  /** The value at a path, and where it stands; undefined when it is not there. */
+  /** Returns the value at a path, and its place; undefined if it is not there. */
   find: (path: readonly string[]) => FoundValue | undefined;
-  /** Where the value, or the nearest object around it, stands. */
+  /** Returns the place of the value, or of the nearest object around it. */
   place: (path: readonly string[]) => TextPosition;
-  /** Every property with its path, in the order of the text, duplicates included. */
+  /** Lists every property with its path, in the order of the text, duplicates included. */
   properties: () => readonly FoundProperty[];
   comments: () => readonly FoundComment[];
 }>;
@@ -71,7 +71,7 @@ function placeOf({ loc }: Located): TextPosition {
   return { line: loc.start.line, column: loc.start.column };
 }
 
-/** Scalars as they are; for objects and arrays only what kind they are, because rules need no more. */
+/** Returns scalars as they are; of objects and arrays only an empty one, because rules need no more. */
 function valueOf(node: ValueNode): unknown {
   switch (node.type) {
     case "Object":

@@ -107,7 +107,7 @@ function json(document: object): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Findings for a person: a line each, with place and fix. A file that could not be read is reported elsewhere. */
+/** Formats findings for a person: a line each, with place and fix. A file that could not be read is reported elsewhere. */
 function textReport(files: readonly LintedFile[]): string {
   return files
     .filter(({ error }) => error === undefined)
@@ -125,7 +125,7 @@ function fileText({ configPath, findings }: LintedFile): string {
   return `${lines.join("\n")}\n${count}.\n`;
 }
 
-/** Control characters as JSON writes them: a file's key can neither move a terminal's cursor nor begin a line of a pipeline's log. */
+/** Escapes control characters as JSON does: a file's key can neither move a terminal's cursor nor begin a line of a pipeline's log. */
 function visible(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,4 +1,4 @@
-/** What is said of a rule where its findings are listed. */
+/** Level and summary of a rule, for lists of findings. */
 type RuleWords = Readonly<{
   /** `error`: the node would not start, or not do what the file says. `warning`: the node may run, but somebody will be surprised. */
   level: "error" | "warning";
@@ -28,9 +28,9 @@ export type LintFinding = Readonly<{
   column: number;
   /** Path of keys, e.g. `chain.monitor_config`; empty for the file as a whole. */
   path: string;
-  /** What is wrong and what was expected. Never holds a value that may be secret. */
+  /** Fault, and what was expected. Never holds a value that may be secret. */
   message: string;
-  /** What to do. */
+  /** Instruction that corrects it. */
   fix: string;
 }>;
 

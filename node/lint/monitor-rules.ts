@@ -7,7 +7,7 @@ import type { LintFinding } from "./lint-rules.ts";
 
 const monitorPath = ["chain", "monitor_config"];
 
-/** Keys of `chain.monitor_config`: of the node's version, of the right type, none misspelt. */
+/** Finds keys of `chain.monitor_config` that are of another version, of the wrong type, or misspelt. */
 export function findMonitorFindings(
   tree: ConfigTree,
   version: NodeVersion | undefined,
@@ -72,7 +72,7 @@ function foreignFinding(
   return { rule: "other-version", message, fix: `rename it to ${own[field]}.` };
 }
 
-/** Of an unknown version it is wrong only that no version reads all of the keys. */
+/** Returns a finding if no version reads all of the keys; more is not wrong for an unknown version. */
 function mixedFinding(found: readonly FoundProperty[], releases: NodeReleases): Judgement | undefined {
   const sets = listKeySets(releases);
   const known = found.map(({ key }) => key).filter((key) => sets.some(({ keys }) => fieldOf(key, keys) !== undefined));

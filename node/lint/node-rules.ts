@@ -19,7 +19,7 @@ const paths = [
   ["storage", "mygrid_env", "storage_data_path"],
 ];
 
-/** Ports that are missing, of the wrong type, out of range, or taken twice. */
+/** Finds ports that are missing, of the wrong type, out of range, or taken twice. */
 export function checkPorts(tree: ConfigTree): readonly LintFinding[] {
   const users = new Map<number, string>();
   return Object.keys(samplePorts).flatMap((name) => portFindings(tree, name, users));
@@ -52,7 +52,7 @@ function portFindings(tree: ConfigTree, name: string, users: Map<number, string>
   return findings;
 }
 
-/** Paths that are missing, empty or of the wrong type. */
+/** Finds paths that are missing, empty or of the wrong type. */
 export function checkPaths(tree: ConfigTree): readonly LintFinding[] {
   return paths.flatMap((path): LintFinding[] => {
     const found = tree.find(path);

@@ -3,7 +3,7 @@ import type { LintedFile } from "./lint-document.ts";
 import { findPlaceInRepository } from "./repository-place.ts";
 
 /**
- * Findings as workflow commands of GitHub Actions, which the runner shows next to the lines of a pull request
+ * Formats findings as workflow commands of GitHub Actions, which the runner shows next to the lines of a pull request
  * (docs.github.com, "Workflow commands for GitHub Actions"): at most ten errors and ten warnings a step.
  *
  * @param repository Directory that the runner takes paths to be relative to.
@@ -28,7 +28,7 @@ function command(name: string, properties: Readonly<Record<string, string | numb
   return `::${name} ${list.join(",")}::${escaped(message)}\n`;
 }
 
-/** As the runner reads them back: a line break would end the command, and what follows could be another command. */
+/** Escapes text as the runner reads it back: a line break would end the command, and the rest could be another command. */
 function escaped(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }

@@ -20,7 +20,7 @@ const file = z
   })
   .readonly();
 
-/** What `gatehouse lint --format json` prints. Fields are added to it, never renamed or taken away within a major version. */
+/** Document that `gatehouse lint --format json` prints. Fields are added to it, never renamed or removed within a major version. */
 export const lintDocument = z
   .strictObject({
     configPath: file.unwrap().shape.configPath.optional().describe("where one file was given, that file's"),
@@ -29,7 +29,6 @@ export const lintDocument = z
   })
   .readonly();
 
-/** The document of `gatehouse lint --format json`. */
 export type LintDocument = z.output<typeof lintDocument>;
-/** One file of it. */
+/** One file of the document. */
 export type LintedFile = LintDocument["files"][number];

@@ -1,10 +1,10 @@
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** What stands for standard input among paths. */
+/** Path that stands for standard input. */
 export const standardInput = "-";
 
-/** How a report for a forge names a file. */
+/** Name of a file in a report for a forge. */
 export type RepositoryPlace = Readonly<{
   /** Relative to the repository, with slashes, where the file is in it; else as it was given. */
   path: string;

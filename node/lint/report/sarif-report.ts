@@ -3,7 +3,7 @@ import { type LintFinding, lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
 import { findPlaceInRepository } from "./repository-place.ts";
 
-/** What a SARIF log says of the program that wrote it. */
+/** Facts about the program that a SARIF log names as its writer. */
 export type SarifOptions = Readonly<{
   /** Version of Gatehouse. */
   toolVersion: string;
@@ -16,7 +16,7 @@ export type SarifOptions = Readonly<{
 
 const names = Object.keys(lintRules);
 
-/** Findings as SARIF 2.1.0 (OASIS Standard, 2020), for code scanning and editors. Says nothing of the machine, so equal files give equal logs. */
+/** Formats findings as SARIF 2.1.0 (OASIS Standard, 2020), for code scanning and editors. Names nothing of the machine, so equal files give equal logs. */
 export function formatSarifReport(files: readonly LintedFile[], options: SarifOptions): Log {
   const page = `${options.docsUrl.replace(/\/+$/, "")}/lint.md`;
   const notifications = files.flatMap((file): Notification[] => {
