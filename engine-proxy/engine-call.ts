@@ -59,7 +59,7 @@ export function decideEngineCall(request: EngineRequest, rules: EngineRules): En
   const container = `/containers/${rules.container}`;
   const exec = execId.exec(bare);
   if (request.method === "GET" && bare === `${container}/json` && query === "") {
-    return allow("inspect", "GET", `${prefix}${bare}`);
+    return admitCall("inspect", "GET", `${prefix}${bare}`);
   }
   if (request.method === "POST" && bare === `${container}/restart`) return restart(`${prefix}${bare}`, query, rules);
   if (request.method === "POST" && bare === `${container}/exec` && query === "") {
@@ -71,7 +71,7 @@ export function decideEngineCall(request: EngineRequest, rules: EngineRules): En
   };
 }
 
-function allow(
+function admitCall(
   kind: EngineCall["kind"],
   method: EngineCall["method"],
   path: string,
@@ -81,13 +81,13 @@ function allow(
 }
 
 function restart(path: string, query: string, rules: EngineRules): EngineDecision {
-  if (query === "") return allow("restart", "POST", path);
+  if (query === "") return admitCall("restart", "POST", path);
   const seconds = /^t=(\d{1,4})$/.exec(query)?.[1];
   if (seconds === undefined) return { refused: "a restart takes t=<seconds> and nothing else" };
   if (Number(seconds) > rules.stopTimeoutMaxSeconds) {
     return { refused: `a restart's stop timeout is at most ${rules.stopTimeoutMaxSeconds} seconds` };
   }
-  return allow("restart", "POST", `${path}?t=${Number(seconds)}`);
+  return admitCall("restart", "POST", `${path}?t=${Number(seconds)}`);
 }
 
 function createExec(path: string, text: string, rules: EngineRules): EngineDecision {
@@ -108,7 +108,7 @@ function createExec(path: string, text: string, rules: EngineRules): EngineDecis
       refused: `only "${program} --version" and "${program} prune", with or without "--c ${rules.configArgument}" (configArgument), then "--get" or "--enable_auto_prune", are run`,
     };
   }
-  return allow("exec-create", "POST", path, {
+  return admitCall("exec-create", "POST", path, {
     Cmd,
     WorkingDir,
     AttachStdin: false,
@@ -141,13 +141,13 @@ function followExec({
 }: Readonly<{ request: EngineRequest; path: string; exec: RegExpExecArray; rules: EngineRules }>): EngineDecision {
   const [, id = "", action] = exec;
   if (!rules.isKnownExec(id)) return { refused: "this exec was not made through this proxy" };
-  if (action === "json" && request.method === "GET") return allow("exec-inspect", "GET", path);
+  if (action === "json" && request.method === "GET") return admitCall("exec-inspect", "GET", path);
   if (action !== "start" || request.method !== "POST")
     return { refused: "an exec is started by POST and inspected by GET" };
   if (!startBody.safeParse(fromJson(request.body === "" ? "{}" : request.body)).success) {
     return { refused: "an exec starts attached and without a terminal" };
   }
-  return allow("exec-start", "POST", path, { Detach: false, Tty: false });
+  return admitCall("exec-start", "POST", path, { Detach: false, Tty: false });
 }
 
 function fromJson(text: string): unknown {

@@ -58,7 +58,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
   const proxy: Proxy = {
     settings,
     execs: createKnownExecs(),
-    bounds: boundsOf(settings),
+    bounds: buildBounds(settings),
     enginePath: settings.engine.slice("unix://".length),
     log: createBoundedLog(deps.log),
     count: (kind) => requests.inc({ kind }),
@@ -79,7 +79,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
     }
     inFlight += 1;
     response.once("close", () => (inFlight -= 1));
-    handle(proxy, incoming, response).catch((error: unknown) => {
+    answerRequest(proxy, incoming, response).catch((error: unknown) => {
       proxy.log.warn({ event: "engine-call-failed", err: error }, "engine request failed");
       refuse(response, 502, `the Docker Engine at ${settings.engine} did not answer: ${String(error)}`);
     });
@@ -93,27 +93,27 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
   return { socketPath, [Symbol.asyncDispose]: () => close(server) };
 }
 
-function boundsOf({ container, nodeCli, restartsPerHour, execsPerMinute }: EngineProxySettings): Proxy["bounds"] {
+function buildBounds({ container, nodeCli, restartsPerHour, execsPerMinute }: EngineProxySettings): Proxy["bounds"] {
   return {
     restart: {
-      limit: createCallLimit({ most: restartsPerHour, withinMs: 3_600_000 }, monotonicMs),
+      limit: createCallLimit({ most: restartsPerHour, withinMs: 3_600_000 }, readMonotonicMs),
       reached: `${container} was restarted ${restartsPerHour} times within an hour (restartsPerHour)`,
       noun: "restart",
     },
     // Each is kept by the engine until it has run, and forgotten by nobody if it never does.
     "exec-create": {
-      limit: createCallLimit({ most: execsPerMinute, withinMs: 60_000 }, monotonicMs),
+      limit: createCallLimit({ most: execsPerMinute, withinMs: 60_000 }, readMonotonicMs),
       reached: `${nodeCli} was requested ${execsPerMinute} times within a minute (execsPerMinute)`,
       noun: "run",
     },
   };
 }
 
-function monotonicMs(): number {
+function readMonotonicMs(): number {
   return performance.now();
 }
 
-async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answerRequest(proxy: Proxy, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   if (incoming.method === "GET" && incoming.url === operatorPaths.live) {
     response.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}\n');
     return;
@@ -152,11 +152,11 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
     return;
   }
   proxy.count(decision.call.kind);
-  await forward(proxy, decision.call, response);
+  await answerFromEngine(proxy, decision.call, response);
 }
 
 /** Sends the call to the engine and answers with what the caller may see: a program's output as it comes, everything else cut ({@link showAnswer}). */
-async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<void> {
+async function answerFromEngine(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<void> {
   const answer = await passOnCall(proxy, call, response);
   const status = answer.statusCode ?? 502;
   if (call.kind === "exec-start" && status < 400) {
