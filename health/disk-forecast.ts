@@ -37,16 +37,16 @@ export function forecastDisk(
   if (first === undefined || last === undefined) return undefined;
   const seenSeconds = (last.atMs - first.atMs) / 1_000;
   if (seenSeconds <= 0 || seenSeconds < minimumSeconds) return undefined;
-  const bytesPerSecond = slope(uses.map(({ atMs, usedBytes }) => [(atMs - first.atMs) / 1_000, usedBytes]));
+  const bytesPerSecond = computeSlope(uses.map(({ atMs, usedBytes }) => [(atMs - first.atMs) / 1_000, usedBytes]));
   return bytesPerSecond <= 0 ? undefined : { fullInSeconds: freeBytes / bytesPerSecond, seenSeconds };
 }
 
-function slope(points: readonly (readonly [x: number, y: number])[]): number {
-  const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
+function computeSlope(points: readonly (readonly [x: number, y: number])[]): number {
+  const [meanX, meanY] = [computeMean(points.map(([x]) => x)), computeMean(points.map(([, y]) => y))];
   const covariance = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
   return covariance / points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
 }
 
-function mean(values: readonly number[]): number {
+function computeMean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -42,7 +42,7 @@ const watchedLook: WatchedLook = { what: "The look at the disk of the node's dat
 /** Watches the disk that the node's data lie on. Settles when the watch has ended. */
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
   const { dataPath, board, log } = dependencies;
-  const metrics = diskMetrics(dependencies.metrics);
+  const metrics = createDiskMetrics(dependencies.metrics);
   const fileDeadline = createFileDeadline(
     { withinMs: options.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal: options.signal },
     { clock: dependencies.clock, onBack: () => undefined },
@@ -76,7 +76,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
   );
 }
 
-function diskMetrics(registry: Registry) {
+function createDiskMetrics(registry: Registry) {
   const gauge = (name: string, help: string) =>
     createSampleGauge({ name: `gatehouse_node_disk_${name}`, help, registry });
   const used = gauge("used_bytes", "Used bytes of the disk that holds the node's data.");
@@ -130,12 +130,14 @@ export function deriveDiskCondition(
 ): ConditionReport<"DiskSpaceLeft"> {
   const type = "DiskSpaceLeft";
   const files =
-    freeFilesRatio < limits.freeRatio ? ` Of its files (inodes) ${percent(freeFilesRatio)} are free (df -i).` : "";
-  const free = `${(freeBytes / 2 ** 30).toFixed(1)} GiB (${percent(freeBytesRatio)}) are free at ${path}.${files}`;
+    freeFilesRatio < limits.freeRatio
+      ? ` Of its files (inodes) ${formatPercent(freeFilesRatio)} are free (df -i).`
+      : "";
+  const free = `${(freeBytes / 2 ** 30).toFixed(1)} GiB (${formatPercent(freeBytesRatio)}) are free at ${path}.${files}`;
   const slope =
     forecast === undefined
       ? ""
-      : ` At the slope of the last ${time(forecast.seenSeconds)} it is full in ${time(forecast.fullInSeconds)}.`;
+      : ` At the slope of the last ${formatDuration(forecast.seenSeconds)} it is full in ${formatDuration(forecast.fullInSeconds)}.`;
   const advice = " Make the disk larger, or see that auto-pruning is on and advances.";
   if (freeRatio < limits.freeRatio) {
     return { type, status: "False", reason: "Low", message: `${free}${slope}${advice}` };
@@ -146,11 +148,11 @@ export function deriveDiskCondition(
   return { type, status: "True", reason: "Enough", message: `${free}${slope}` };
 }
 
-function percent(ratio: number): string {
+function formatPercent(ratio: number): string {
   return `${(ratio * 100).toFixed(0)} %`;
 }
 
-function time(seconds: number): string {
+function formatDuration(seconds: number): string {
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
   return seconds < 172_800 ? `${(seconds / 3_600).toFixed(1)} hours` : `${(seconds / 86_400).toFixed(1)} days`;
 }

@@ -37,7 +37,7 @@ export function watchEventLoop({
   let totalMs = 0;
   const since = (nowMs: number) => Math.max(0, nowMs - tickedAtMs - tickMs);
 
-  const report = () => board.set(conditionOf(delays.map(({ ms }) => ms)));
+  const report = () => board.set(deriveCondition(delays.map(({ ms }) => ms)));
   const timer = setInterval(() => {
     const atMs = clock.monotonicMs();
     const ms = since(atMs);
@@ -54,7 +54,7 @@ export function watchEventLoop({
 }
 
 /** Says of the delays of the last ten seconds whether callers felt them. */
-function conditionOf(delaysMs: readonly number[]): ConditionReport {
+function deriveCondition(delaysMs: readonly number[]): ConditionReport {
   const type = "GatewayResponsive";
   const longest = Math.max(0, ...delaysMs);
   const share = delaysMs.reduce((sum, ms) => sum + ms, 0) / windowMs;

@@ -17,9 +17,9 @@ export type HealthConditions = Readonly<{
 /** Says how the RPC is: answering, on the expected chain, its height advancing. Pure. */
 export function deriveHealthConditions(health: NodeHealth, limits: HealthLimits, now: LookTime): HealthConditions {
   return {
-    answering: answering(health, limits),
-    chain: chain(health, limits),
-    advancing: advancing(health, limits, now),
+    answering: deriveAnswering(health, limits),
+    chain: deriveChain(health, limits),
+    advancing: deriveAdvancing(health, limits, now),
   };
 }
 
@@ -30,7 +30,7 @@ export function deriveHealthFacts(
   { monotonicMs }: LookTime,
 ): NodeFacts {
   const fault = findFault(rpc);
-  const heightNow = heightFact(height);
+  const heightNow = deriveHeightFact(height);
   const isAsBefore = before.rpc !== undefined && (before.rpc.fault === undefined) === (fault === undefined);
   return {
     rpc: { sinceMs: isAsBefore ? before.rpc.sinceMs : monotonicMs, fault },
@@ -39,7 +39,7 @@ export function deriveHealthFacts(
   };
 }
 
-function heightFact(report: ConditionReport<"HeightAdvancing"> | undefined): NodeFacts["height"] {
+function deriveHeightFact(report: ConditionReport<"HeightAdvancing"> | undefined): NodeFacts["height"] {
   if (report === undefined || report.reason === "NoAnswer" || report.reason === "LookFailed") return undefined;
   switch (report.reason) {
     case "Advancing":
@@ -53,7 +53,10 @@ function heightFact(report: ConditionReport<"HeightAdvancing"> | undefined): Nod
   }
 }
 
-function answering({ failure, latencyMs = 0 }: NodeHealth, { url }: HealthLimits): ConditionReport<"RpcAnswering"> {
+function deriveAnswering(
+  { failure, latencyMs = 0 }: NodeHealth,
+  { url }: HealthLimits,
+): ConditionReport<"RpcAnswering"> {
   if (failure !== undefined) {
     const { reason, message } = failure;
     return { type: "RpcAnswering", status: "False", reason, message };
@@ -62,7 +65,7 @@ function answering({ failure, latencyMs = 0 }: NodeHealth, { url }: HealthLimits
   return { type: "RpcAnswering", status: "True", reason: "Answering", message };
 }
 
-function chain({ chainId }: NodeHealth, limits: HealthLimits): ConditionReport<"ChainIdExpected"> | undefined {
+function deriveChain({ chainId }: NodeHealth, limits: HealthLimits): ConditionReport<"ChainIdExpected"> | undefined {
   if (chainId === undefined) return undefined;
   const type = "ChainIdExpected";
   if (chainId === limits.chainId) {
@@ -72,7 +75,7 @@ function chain({ chainId }: NodeHealth, limits: HealthLimits): ConditionReport<"
   return { type, status: "False", reason: "AnotherChain", message };
 }
 
-function advancing(
+function deriveAdvancing(
   health: NodeHealth,
   limits: HealthLimits,
   now: LookTime,

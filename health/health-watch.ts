@@ -81,7 +81,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
   let health: NodeHealth = options.hasReferences
     ? { ...unknownHealth, reference: { height: undefined, requestedAtMs: Number.NEGATIVE_INFINITY } }
     : unknownHealth;
-  const withoutStandstill = discountStandstill(eventLoop, clock);
+  const withoutStandstill = createStandstillDiscount(eventLoop, clock);
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
 
   const query = async (signal: AbortSignal): Promise<NodeHealth> => {
@@ -110,11 +110,11 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
     } catch (error) {
       if (signal.aborted) return health;
       if (!(error instanceof RpcFailure)) throw error;
-      return countFailure(health, failureOf(error, options));
+      return countFailure(health, buildFailure(error, options));
     }
   };
   const look = async (signal: AbortSignal): Promise<NodeHealth> => {
-    const found = await queryAwake(() => query(signal), options, eventLoop);
+    const found = await repeatIfStalled(() => query(signal), options, eventLoop);
     if (signal.aborted) return health;
     health = withoutStandstill(found);
     report(health, options, dependencies);
@@ -160,12 +160,12 @@ function report(
   for (const condition of Object.values(conditions)) if (condition !== undefined) board.set(condition);
 }
 
-function failureOf(error: RpcFailure, { refusalMeansEnd }: HealthWatchOptions): RpcLookFailure {
+function buildFailure(error: RpcFailure, { refusalMeansEnd }: HealthWatchOptions): RpcLookFailure {
   return { reason: error.code, message: error.message, isPortClosed: refusalMeansEnd && error.isPortClosed };
 }
 
 /** A query that failed while this process stood still for a good part of its time is sent again: the fault may have been ours. */
-async function queryAwake(
+async function repeatIfStalled(
   query: () => Promise<NodeHealth>,
   { timeoutMs }: Pick<HealthWatchOptions, "timeoutMs">,
   eventLoop: EventLoopWatch,
@@ -179,7 +179,7 @@ async function queryAwake(
 }
 
 /** While this process stood still no block could be seen, and an answer that is read only now may be as old: the height's age is without it. */
-function discountStandstill(eventLoop: EventLoopWatch, clock: Clock): (found: NodeHealth) => NodeHealth {
+function createStandstillDiscount(eventLoop: EventLoopWatch, clock: Clock): (found: NodeHealth) => NodeHealth {
   let seenLateMs = eventLoop.lateMs();
   return (found) => {
     const stoodMs = eventLoop.lateMs() - seenLateMs;

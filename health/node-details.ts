@@ -9,7 +9,7 @@ export async function readVersion(
   last: ReportedVersion | undefined,
   signal: AbortSignal,
 ): Promise<Partial<NodeHealth>> {
-  const text = binaryVersionOf(await optional(rpc("debug_protocolVersion", [], signal)));
+  const text = readBinaryVersion(await readIfServed(rpc("debug_protocolVersion", [], signal)));
   if (text !== undefined) return { binaryVersion: { text, isCurrent: true } };
   return last === undefined ? {} : { binaryVersion: { ...last, isCurrent: false } };
 }
@@ -21,8 +21,8 @@ export async function readChainId(rpc: RpcClient, url: string, signal: AbortSign
 
 /** Returns the node's client version and sync state, each only if the node answers. */
 export async function readDetails(rpc: RpcClient, signal: AbortSignal): Promise<Partial<NodeHealth>> {
-  const clientVersion = await optional(rpc("web3_clientVersion", [], signal));
-  const syncing = await optional(rpc("eth_syncing", [], signal));
+  const clientVersion = await readIfServed(rpc("web3_clientVersion", [], signal));
+  const syncing = await readIfServed(rpc("eth_syncing", [], signal));
   return {
     ...(typeof clientVersion === "string" ? { clientVersion: clientVersion.slice(0, versionLength) } : {}),
     ...(syncing === undefined ? {} : { syncing }),
@@ -37,7 +37,7 @@ const protocolVersion = z.object({ binaryVersion: z.string().min(1) });
 const timedBlock = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,12}$/i) });
 
 /** Returns a block's own time, in milliseconds since 1970; undefined if the answer is no block. */
-function blockTimeMs(answer: unknown): number | undefined {
+function readBlockTimeMs(answer: unknown): number | undefined {
   const parsed = timedBlock.safeParse(answer);
   return parsed.success ? Number(parsed.data.timestamp) * 1_000 : undefined;
 }
@@ -52,12 +52,12 @@ export async function readRestingHeight(
     signal,
   }: Readonly<{ rpc: RpcClient; clock: Clock; staleAfterMs: number; signal: AbortSignal }>,
 ): Promise<Pick<NodeHealth, "restingAt">> {
-  const block = await optional(rpc("eth_getBlockByNumber", [`0x${height.toString(16)}`, false], signal));
-  const madeAtMs = blockTimeMs(block);
+  const block = await readIfServed(rpc("eth_getBlockByNumber", [`0x${height.toString(16)}`, false], signal));
+  const madeAtMs = readBlockTimeMs(block);
   return madeAtMs !== undefined && clock.wallMs() - madeAtMs > staleAfterMs ? { restingAt: height } : {};
 }
 
-function binaryVersionOf(answer: unknown): string | undefined {
+function readBinaryVersion(answer: unknown): string | undefined {
   const parsed = protocolVersion.safeParse(answer);
   return parsed.success ? parsed.data.binaryVersion.slice(0, versionLength) : undefined;
 }
@@ -66,7 +66,7 @@ function binaryVersionOf(answer: unknown): string | undefined {
  * A method that a node may lack, may not serve at this endpoint, or may serve later than others: without a usable answer it is not
  * known, and the node answers all the same.
  */
-async function optional(answer: Promise<unknown>): Promise<unknown> {
+async function readIfServed(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {

@@ -66,13 +66,13 @@ export async function watchReferences(
     async (signal) => {
       const requestedAtMs = clock.monotonicMs();
       const heights = await Promise.all(
-        options.references.map((url) => queryReference(url, options.timeoutMs, signal, dependencies)),
+        options.references.map((url) => readReference(url, options.timeoutMs, signal, dependencies)),
       );
       if (signal.aborted) return;
-      const seen = compareHeights(heightNow(health()), heights, options.maxBlocks);
+      const seen = compareHeights(getKnownHeight(health()), heights, options.maxBlocks);
       // What was seen of the node may be older than what the references say, by as long as this process stood still.
       const isBehind = seen.condition.reason === "Behind";
-      const compared = isBehind ? compareHeights(heightNow(await look(signal)), heights, options.maxBlocks) : seen;
+      const compared = isBehind ? compareHeights(getKnownHeight(await look(signal)), heights, options.maxBlocks) : seen;
       if (signal.aborted) return;
       dependencies.compared({ height: compared.median, requestedAtMs });
       lag.set(compared.lagBlocks);
@@ -84,7 +84,7 @@ export async function watchReferences(
 }
 
 /** The height of a node that answers; what it had before it fell silent is no height to compare with. */
-function heightNow({ height, failure }: NodeHealth): number | undefined {
+function getKnownHeight({ height, failure }: NodeHealth): number | undefined {
   return failure === undefined ? height : undefined;
 }
 
@@ -95,7 +95,7 @@ function noteLag({ condition, lagBlocks: blocks = 0 }: ComparedHeight, facts: Ob
   facts.note({ lag: fault ? { ...fault, blocks } : condition.status === "True" ? "current" : "unknown" });
 }
 
-async function queryReference(
+async function readReference(
   url: string,
   timeoutMs: number,
   signal: AbortSignal,

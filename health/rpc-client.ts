@@ -38,7 +38,7 @@ export function createRpcClient(
   const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax: responseLimitBytes }, { send });
   return async (method, params, signal) => {
     const answer = await call(method, params, signal).catch((error: unknown) => {
-      throw error instanceof NoJsonRpcAnswerError ? failureOf(error, method, { where, timeoutMs }) : error;
+      throw error instanceof NoJsonRpcAnswerError ? buildFailure(error, method, { where, timeoutMs }) : error;
     });
     if (answer.ok) return answer.result;
     throw new RpcFailure(
@@ -48,7 +48,7 @@ export function createRpcClient(
   };
 }
 
-function failureOf(
+function buildFailure(
   { why, cause }: NoJsonRpcAnswerError,
   method: string,
   { where, timeoutMs }: Readonly<{ where: string; timeoutMs: number }>,
@@ -73,7 +73,7 @@ function failureOf(
       return new RpcFailure("NotJsonRpc", message);
     }
     case "not-json":
-      return new RpcFailure("NotJsonRpc", `${where} answered ${method} with ${notJson(why.text, why.status)}`);
+      return new RpcFailure("NotJsonRpc", `${where} answered ${method} with ${describeNotJson(why.text, why.status)}`);
     case "not-json-rpc": {
       const message = `${where} answered ${method} with JSON that is no JSON-RPC; is it the node's RPC port?`;
       return new RpcFailure("NotJsonRpc", message);
@@ -81,7 +81,7 @@ function failureOf(
   }
 }
 
-function notJson(text: string, status: number): string {
+function describeNotJson(text: string, status: number): string {
   const shown = text === "" ? "an empty body" : JSON.stringify(text.slice(0, 60));
   if (status < 400) return `${shown}, not JSON; is it the node's RPC port?`;
   return `HTTP ${status} and ${shown}, not JSON; is it the node's RPC port, and does node.httpUrl have the credentials that it requires?`;

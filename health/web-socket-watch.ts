@@ -41,7 +41,7 @@ export async function watchWebSocket(
         board.set({ type, status: "True", reason: "Answering", message: `${where} answers eth_blockNumber.` });
         return;
       }
-      const message = messageOf(failure, where);
+      const message = describeFailure(failure, where);
       facts.note({ webSocket: { reason: failure.reason, message } });
       board.set({ type, status: "False", reason: failure.reason, message });
     },
@@ -54,7 +54,7 @@ type Failure = Readonly<
   { reason: Exclude<Reason, "NameUnresolved">; words: string } | { reason: "NameUnresolved"; hostname: string }
 >;
 
-function messageOf(failure: Failure, where: string): string {
+function describeFailure(failure: Failure, where: string): string {
   if (failure.reason === "NameUnresolved") {
     return `the name ${failure.hostname} can't be resolved: no name server answers. ${where} could not be reached, and subscribers are not served; look at this host's name servers, or give an address in place of the name in node.webSocketUrl.`;
   }
