@@ -52,7 +52,7 @@ export function resolveNodeLayout(
   const root = resolve(workspace ?? join(configPath ?? ".", ".."));
   const binOf = (layout: LayoutName) => join(root, deriveBinDirectory(layout, settings.nodeDirectory));
   const { layout, nodeCliTakesConfig } =
-    known === undefined ? releaseOnDisk(binOf, releases) : findRelease(known, releases);
+    known === undefined ? findReleaseOnDisk(binOf, releases) : findRelease(known, releases);
   const standard = workspace === undefined ? root : binOf(layout);
   const binDirectory = resolve(settings.binDirectory ?? standard);
   return {
@@ -64,7 +64,7 @@ export function resolveNodeLayout(
 }
 
 /** Returns the newest release of an older layout that is there, else the newest of all. */
-function releaseOnDisk(binOf: (layout: LayoutName) => string, releases: NodeReleases): NodeRelease {
+function findReleaseOnDisk(binOf: (layout: LayoutName) => string, releases: NodeReleases): NodeRelease {
   const newest = releases.at(-1) ?? releases[0];
   return releases.findLast(({ layout }) => layout !== newest.layout && existsSync(binOf(layout))) ?? newest;
 }

@@ -29,13 +29,13 @@ export function parsePruneInfo(output: string): PruneInfoResult {
   const found = new Map<string, string>();
   const pattern = /(?<![\w-])["']?([a-z_]+)["']?(?:\s*[:=]\s*|\s+)["']?(0x[0-9a-f]+|\d+|true|false)(?![\w.])/gi;
   for (const [, name = "", value = ""] of output.matchAll(pattern)) found.set(name.toLowerCase(), value.toLowerCase());
-  const autoPrune = switchOf(found.get("enable_auto_prune"));
+  const autoPrune = parseSwitch(found.get("enable_auto_prune"));
   if (autoPrune === undefined) {
     const shown = JSON.stringify(output.slice(0, 200));
     return { ok: false, message: `printed no enable_auto_prune that is 0 or 1; found ${shown}.` };
   }
   const [reservedWindow, pruneReservedVersion, flushedVersion, realPruneReservedVersion] = versionFields.map((name) =>
-    versionOf(found.get(name)),
+    parseVersion(found.get(name)),
   );
   return {
     ok: true,
@@ -43,11 +43,11 @@ export function parsePruneInfo(output: string): PruneInfoResult {
   };
 }
 
-function switchOf(text: string | undefined): boolean | undefined {
+function parseSwitch(text: string | undefined): boolean | undefined {
   if (text === "1" || text === "true") return true;
   return text === "0" || text === "false" ? false : undefined;
 }
 
-function versionOf(text: string | undefined): bigint | undefined {
+function parseVersion(text: string | undefined): bigint | undefined {
   return text === undefined || text === "true" || text === "false" ? undefined : BigInt(text);
 }

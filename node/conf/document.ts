@@ -20,13 +20,13 @@ export type ConfigParseResult = Readonly<
 
 /** Reads the bytes of a node.conf: UTF-8, strict JSON, JSON with comments or JSON5, one object with a `chain` object. */
 export function parseConfig(bytes: Uint8Array): ConfigParseResult {
-  const decoded = decode(bytes);
+  const decoded = readUtf8(bytes);
   if (decoded === undefined) {
-    return failure("NotText", "is not UTF-8 text; write JSON, or restore the file from a backup.");
+    return refuse("NotText", "is not UTF-8 text; write JSON, or restore the file from a backup.");
   }
   const byteOrderMark = decoded.startsWith("\uFEFF");
   const text = byteOrderMark ? decoded.slice(1) : decoded;
-  if (text.trim() === "") return failure("Empty", "is empty; expected a JSON object with a chain object.");
+  if (text.trim() === "") return refuse("Empty", "is empty; expected a JSON object with a chain object.");
   const read = parseText(text);
   if (!read.ok) {
     const { reason, words, ...place } = read.problem;
@@ -35,12 +35,12 @@ export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   const { parsed } = read;
   const { value } = parsed;
   if (!isJsonObject(value)) {
-    return failure("NotAnObject", `holds ${nameOf(value)}; expected one JSON object with a chain object.`);
+    return refuse("NotAnObject", `holds ${describeType(value)}; expected one JSON object with a chain object.`);
   }
   const chain = value["chain"];
   if (!isJsonObject(chain)) {
-    const found = chain === undefined ? "has no chain" : `has ${nameOf(chain)} as chain`;
-    return failure("NoChain", `${found}; expected chain to be an object with monitor_config and startup_config.`);
+    const found = chain === undefined ? "has no chain" : `has ${describeType(chain)} as chain`;
+    return refuse("NoChain", `${found}; expected chain to be an object with monitor_config and startup_config.`);
   }
   return { ok: true, document: { ...parsed, byteOrderMark, value, chain } };
 }
@@ -57,14 +57,14 @@ export function findConfValue(value: unknown, [key, ...rest]: readonly string[])
 }
 
 /** Names a JSON value's type as a person would. */
-function nameOf(value: unknown): string {
+function describeType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   const type = typeof value;
   return type === "object" ? "an object" : `a ${type}`;
 }
 
-function decode(bytes: Uint8Array): string | undefined {
+function readUtf8(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     return text.includes("\0") ? undefined : text;
@@ -80,6 +80,6 @@ const messages: Readonly<Record<TextProblem["reason"], (words: string) => string
   TooDeep: (words) => `is ${words}; is it a node.conf? Write it flatter, or restore it from a backup.`,
 };
 
-function failure(reason: ConfigProblem["reason"], message: string): ConfigParseResult {
+function refuse(reason: ConfigProblem["reason"], message: string): ConfigParseResult {
   return { ok: false, problem: { reason, message } };
 }

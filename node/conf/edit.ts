@@ -15,7 +15,7 @@ const monitorPath = ["chain", "monitor_config"];
  * again and compared with what was meant; when it is anything else, or a key stands twice, the text is refused.
  */
 export function editConfig(document: ConfigDocument, changes: readonly ConfigChange[]): ConfigEditResult {
-  const twice = duplicateKey(document);
+  const twice = findDuplicateKey(document);
   if (twice !== undefined) return { ok: false, message: twice };
   const after = changes.reduce(applyChange, document as ParsedText | undefined);
   const chain = { ...document.chain, monitor_config: applyChanges(document.chain["monitor_config"], changes) };
@@ -31,12 +31,12 @@ export function editConfig(document: ConfigDocument, changes: readonly ConfigCha
 
 /** Returns the text after a change, read again for the next one; undefined once a change can't be made. */
 function applyChange(before: ParsedText | undefined, change: ConfigChange): ParsedText | undefined {
-  const text = before === undefined ? undefined : changedText(before, change);
+  const text = before === undefined ? undefined : editText(before, change);
   const read = text === undefined ? undefined : parseText(text);
   return read?.ok === true ? read.parsed : undefined;
 }
 
-function changedText(before: ParsedText, change: ConfigChange): string | undefined {
+function editText(before: ParsedText, change: ConfigChange): string | undefined {
   switch (change.kind) {
     case "create":
       return setValue(before, monitorPath, change.value);
@@ -51,7 +51,7 @@ function changedText(before: ParsedText, change: ConfigChange): string | undefin
 }
 
 /** Returns a complaint about a key on the way to `chain.monitor_config`, or in it, that stands twice: readers differ in which one counts. */
-function duplicateKey({ root }: ParsedText): string | undefined {
+function findDuplicateKey({ root }: ParsedText): string | undefined {
   for (const path of [[], ["chain"], monitorPath]) {
     const object = findJson5Node(root, path);
     const seen = new Set<string>();
@@ -82,7 +82,7 @@ export function rewriteConfig(
       "is JSON5, which can't be edited in place; write it as JSON (comments may stay), or set upkeep.json5 to rewrite.";
     return { ok: false, message };
   }
-  const unsafe = unsafeNumber(document.value, []);
+  const unsafe = findUnsafeNumber(document.value, []);
   if (unsafe !== undefined) {
     return {
       ok: false,
@@ -95,14 +95,14 @@ export function rewriteConfig(
   return { ok: true, text };
 }
 
-function unsafeNumber(value: unknown, path: readonly string[]): string | undefined {
+function findUnsafeNumber(value: unknown, path: readonly string[]): string | undefined {
   if (typeof value === "number") {
     const kept = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
     return kept ? undefined : path.join(".");
   }
   if (typeof value !== "object" || value === null) return undefined;
   for (const [key, child] of Object.entries(value)) {
-    const found = unsafeNumber(child, [...path, key]);
+    const found = findUnsafeNumber(child, [...path, key]);
     if (found !== undefined) return found;
   }
   return undefined;

@@ -15,10 +15,10 @@ export function setValue(parsed: ParsedText, path: readonly string[], value: unk
   const { text, root } = parsed;
   const found = findJson5Node(root, path);
   if (found !== undefined) {
-    return replace(text, found, renderValue(text, value, indentAt(text, found.loc.start.offset)));
+    return replace(text, found, renderValue(text, value, readIndent(text, found.loc.start.offset)));
   }
-  const [key, ...rest] = path.slice(pathThatIsThere(root, path).length);
-  const object = findJson5Node(root, pathThatIsThere(root, path));
+  const [key, ...rest] = path.slice(findExistingPath(root, path).length);
+  const object = findJson5Node(root, findExistingPath(root, path));
   if (key === undefined || object?.type !== "Object") return undefined;
   const inner = rest.reduceRight((nested: unknown, name) => ({ [name]: nested }), value);
   return insert(text, object, key, inner);
@@ -26,19 +26,20 @@ export function setValue(parsed: ParsedText, path: readonly string[], value: unk
 
 /** Renames the key at a path. */
 export function renameKey({ text, root }: ParsedText, path: readonly string[], to: string): string | undefined {
-  const { member } = memberAt(root, path);
+  const { member } = findMember(root, path);
   return member === undefined ? undefined : replace(text, member.name, JSON.stringify(to));
 }
 
 /** Removes the property at a path and one comma, and the line if nothing else stands on it; comments around it stay. */
 export function removeProperty({ text, bare, root }: ParsedText, path: readonly string[]): string | undefined {
-  const { member, previous } = memberAt(root, path);
+  const { member, previous } = findMember(root, path);
   if (member === undefined) return undefined;
   let start = member.loc.start.offset;
   let end = member.loc.end.offset;
   let rest = text;
-  const after = commaAfter(bare, end);
-  const before = after === undefined && previous !== undefined ? commaAfter(bare, previous.loc.end.offset) : undefined;
+  const after = findCommaAfter(bare, end);
+  const before =
+    after === undefined && previous !== undefined ? findCommaAfter(bare, previous.loc.end.offset) : undefined;
   if (after !== undefined) rest = withoutCharacter(text, after);
   if (before !== undefined) {
     rest = withoutCharacter(text, before);
@@ -53,14 +54,14 @@ export function removeProperty({ text, bare, root }: ParsedText, path: readonly 
 
 type Found = Readonly<{ member?: MemberNode | undefined; previous?: MemberNode | undefined }>;
 
-function memberAt(root: ValueNode | undefined, path: readonly string[]): Found {
+function findMember(root: ValueNode | undefined, path: readonly string[]): Found {
   const object = findJson5Node(root, path.slice(0, -1));
   if (object?.type !== "Object") return {};
   const index = object.members.findIndex((member) => readJson5Key(member) === path.at(-1));
   return { member: object.members[index], previous: object.members[index - 1] };
 }
 
-function pathThatIsThere(root: ValueNode | undefined, path: readonly string[]): readonly string[] {
+function findExistingPath(root: ValueNode | undefined, path: readonly string[]): readonly string[] {
   const missing = path.findIndex((_, index) => findJson5Node(root, path.slice(0, index + 1)) === undefined);
   return missing === -1 ? path : path.slice(0, missing);
 }
@@ -73,7 +74,7 @@ function withoutCharacter(text: string, offset: number): string {
   return text.slice(0, offset) + text.slice(offset + 1);
 }
 
-function commaAfter(bare: string, offset: number): number | undefined {
+function findCommaAfter(bare: string, offset: number): number | undefined {
   const blanks = /^\s*/.exec(bare.slice(offset))?.[0].length ?? 0;
   return bare[offset + blanks] === "," ? offset + blanks : undefined;
 }
@@ -89,7 +90,7 @@ function insertBehind(text: string, object: ObjectNode, last: MemberNode, key: s
   const start = last.loc.start.offset;
   const before = text.slice(text.lastIndexOf("\n", start) + 1, start);
   const hasOwnLine = /^\s*$/.test(before) && text.slice(object.loc.start.offset, start).includes("\n");
-  const gap = hasOwnLine ? `${eolOf(text)}${before}` : " ";
+  const gap = hasOwnLine ? `${readEol(text)}${before}` : " ";
   const colon = / *: */.exec(text.slice(last.name.loc.end.offset))?.[0] ?? ": ";
   const rendered = hasOwnLine ? renderValue(text, value, before) : JSON.stringify(value);
   return `${text.slice(0, end)},${gap}${JSON.stringify(key)}${colon}${rendered}${text.slice(end)}`;
@@ -103,9 +104,9 @@ function insertFirst(text: string, { loc }: ObjectNode, key: string, value: unkn
     const blank = inside === "" || /^\s/.test(inside) ? "" : " ";
     return `${text.slice(0, start)}${JSON.stringify(key)}: ${JSON.stringify(value)}${blank}${text.slice(start)}`;
   }
-  const outer = indentAt(text, loc.start.offset);
-  const indent = `${outer}${unitOf(text)}`;
-  const eol = eolOf(text);
+  const outer = readIndent(text, loc.start.offset);
+  const indent = `${outer}${readIndentUnit(text)}`;
+  const eol = readEol(text);
   const property = `${JSON.stringify(key)}: ${renderValue(text, value, indent)}`;
   return `${text.slice(0, start)}${eol}${indent}${property}${eol}${outer}${text.slice(end)}`;
 }
@@ -113,21 +114,21 @@ function insertFirst(text: string, { loc }: ObjectNode, key: string, value: unkn
 /** Writes a value in the style of the text, to stand on a line with the given indentation. */
 function renderValue(text: string, value: unknown, indent: string): string {
   if (!text.includes("\n")) return JSON.stringify(value);
-  return JSON.stringify(value, null, unitOf(text)).replaceAll("\n", `${eolOf(text)}${indent}`);
+  return JSON.stringify(value, null, readIndentUnit(text)).replaceAll("\n", `${readEol(text)}${indent}`);
 }
 
 /** Returns the blanks at the beginning of the line on which an offset stands. */
-function indentAt(text: string, offset: number): string {
+function readIndent(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
   return /^[ \t]*/.exec(line)?.[0] ?? "";
 }
 
 /** Returns one level of indentation, as the text's first indented line has it. */
-function unitOf(text: string): string {
+function readIndentUnit(text: string): string {
   const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? "  ";
   return indent.startsWith("\t") ? "\t" : indent;
 }
 
-function eolOf(text: string): string {
+function readEol(text: string): string {
   return text.includes("\r\n") ? "\r\n" : "\n";
 }

@@ -20,7 +20,7 @@ const firstFormat = /^([0-9a-f]{64})-([0-9a-f]{64})-([0-9a-f]{64})$/;
  * count. Numbers count as they are written, because they may exceed 2^53. Pure.
  */
 export function deriveMeaning(document: ConfigDocument, releases: NodeReleases = nodeReleases): string {
-  const parts = [...partsOf(document, listKeySets(releases))].map(([name, value]) => `${name}=${value}`);
+  const parts = [...hashParts(document, listKeySets(releases))].map(([name, value]) => `${name}=${value}`);
   return [format, ...parts].join(";");
 }
 
@@ -37,7 +37,7 @@ export function hasSameMeaning(
 ): boolean {
   const before = readMeaning(kept);
   if (before === undefined) return false;
-  const now = partsOf(
+  const now = hashParts(
     document,
     listKeySets(releases).filter(({ name }) => before.has(name)),
   );
@@ -68,45 +68,49 @@ function readMeaning(text: string): ReadonlyMap<string, string> | undefined {
   );
 }
 
-function partsOf(document: ConfigDocument, sets: readonly KeySet[]): ReadonlyMap<string, string> {
+function hashParts(document: ConfigDocument, sets: readonly KeySet[]): ReadonlyMap<string, string> {
   const { text } = document;
   // The meaning of JSON5 is its text: that is what was kept of it from the first format on.
   const root = document.format === "json5" ? undefined : document.root;
   const names = [...sets.map(({ name }) => name), restPart];
-  if (root === undefined) return new Map(names.map((name) => [name, hashOf(text)]));
-  const monitor = firstValue(firstValue(root, "chain"), "monitor_config");
+  if (root === undefined) return new Map(names.map((name) => [name, hashText(text)]));
+  const monitor = findFirstValue(findFirstValue(root, "chain"), "monitor_config");
   const parts = sets.map(({ name, keys }) => {
-    const own = monitor?.type === "Object" ? canonicalObject(text, monitor, (key) => isOf(keys, key)) : "";
-    return [name, hashOf(own)] as const;
+    const own = monitor?.type === "Object" ? formatCanonicalObject(text, monitor, (key) => hasName(keys, key)) : "";
+    return [name, hashText(own)] as const;
   });
-  const rest = canonical(text, root, (node, key) => node !== monitor || !sets.some(({ keys }) => isOf(keys, key)));
-  return new Map([...parts, [restPart, hashOf(rest)]]);
+  const rest = formatCanonical(
+    text,
+    root,
+    (node, key) => node !== monitor || !sets.some(({ keys }) => hasName(keys, key)),
+  );
+  return new Map([...parts, [restPart, hashText(rest)]]);
 }
 
-function hashOf(text: string): string {
+function hashText(text: string): string {
   return hash("sha256", text);
 }
 
-function isOf(keys: MonitorKeys, name: string): boolean {
+function hasName(keys: MonitorKeys, name: string): boolean {
   return Object.values(keys).includes(name);
 }
 
 /** Returns the first of several equal keys, as meanings were always kept; editing refuses such a file. */
-function firstValue(node: ValueNode | undefined, key: string): ValueNode | undefined {
+function findFirstValue(node: ValueNode | undefined, key: string): ValueNode | undefined {
   return node?.type === "Object" ? node.members.find((member) => readJson5Key(member) === key)?.value : undefined;
 }
 
 type Keep = (object: ObjectNode, name: string) => boolean;
 
-function canonical(text: string, node: ValueNode, keep: Keep): string {
-  if (node.type === "Object") return canonicalObject(text, node, (name) => keep(node, name), keep);
-  if (node.type === "Array") return `[${node.elements.map(({ value }) => canonical(text, value, keep)).join()}]`;
+function formatCanonical(text: string, node: ValueNode, keep: Keep): string {
+  if (node.type === "Object") return formatCanonicalObject(text, node, (name) => keep(node, name), keep);
+  if (node.type === "Array") return `[${node.elements.map(({ value }) => formatCanonical(text, value, keep)).join()}]`;
   if (node.type === "String") return JSON.stringify(node.value);
   return text.slice(node.loc.start.offset, node.loc.end.offset);
 }
 
 /** Formats properties by name; those of the same name stay in their order, because readers differ in which one counts. */
-function canonicalObject(
+function formatCanonicalObject(
   text: string,
   { members }: ObjectNode,
   keepHere: (name: string) => boolean,
@@ -114,7 +118,7 @@ function canonicalObject(
 ) {
   const properties = members.flatMap((member) => {
     const name = readJson5Key(member);
-    return keepHere(name) ? [{ name, value: canonical(text, member.value, keep) }] : [];
+    return keepHere(name) ? [{ name, value: formatCanonical(text, member.value, keep) }] : [];
   });
   const sorted = properties.toSorted((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1));
   return `{${sorted.map(({ name, value }) => `${JSON.stringify(name)}:${value}`).join()}}`;

@@ -14,7 +14,7 @@ export type ConfigChange = Readonly<{ reason: string }> &
 
 /** Returns the changes that lead from the current `chain.monitor_config` to the wanted one; empty if it is right. */
 export function findConfigChanges(current: unknown, wanted: WantedMonitor, naming: Naming): readonly ConfigChange[] {
-  if (!isJsonObject(current)) return created(current, wanted, naming);
+  if (!isJsonObject(current)) return buildCreation(current, wanted, naming);
   return monitorFields.flatMap((field): ConfigChange[] => {
     const own = naming.own[field];
     const hasOwn = Object.hasOwn(current, own);
@@ -33,7 +33,7 @@ export function findConfigChanges(current: unknown, wanted: WantedMonitor, namin
   });
 }
 
-function created(current: unknown, wanted: WantedMonitor, naming: Naming): readonly ConfigChange[] {
+function buildCreation(current: unknown, wanted: WantedMonitor, naming: Naming): readonly ConfigChange[] {
   const entries = monitorFields.flatMap((field) => {
     const target = wanted[field];
     return target === undefined ? [] : [[naming.own[field], target.value] as const];

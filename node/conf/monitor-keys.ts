@@ -33,19 +33,24 @@ export function listKeySets(releases: NodeReleases = nodeReleases): readonly Key
     releases.findIndex((release) => release.naming === naming) === index;
   return releases
     .filter(isFirst)
-    .map((release) => keySetOf(release, releases))
+    .map((release) => buildKeySet(release, releases))
     .toReversed();
 }
 
-function keySetOf({ naming, monitorKeys }: NodeRelease, releases: NodeReleases): KeySet {
+function buildKeySet({ naming, monitorKeys }: NodeRelease, releases: NodeReleases): KeySet {
   const first = releases.findIndex((release) => release.naming === naming);
   const since = first === 0 ? undefined : releases[first]?.since;
   const next = releases.slice(first).find((release) => release.naming !== naming)?.since;
   const isPrefix = Object.values(monitorKeys).every((key) => key.startsWith(`${naming}_`));
-  return { name: naming, keys: monitorKeys, words: isPrefix ? `${naming}_*` : naming, range: rangeOf(since, next) };
+  return {
+    name: naming,
+    keys: monitorKeys,
+    words: isPrefix ? `${naming}_*` : naming,
+    range: describeRange(since, next),
+  };
 }
 
-function rangeOf(since: string | undefined, next: string | undefined): string {
+function describeRange(since: string | undefined, next: string | undefined): string {
   if (next === undefined) return since === undefined ? "every version" : `${since} and later`;
   return since === undefined ? `before ${next}` : `${since} to before ${next}`;
 }
@@ -61,7 +66,7 @@ export type Naming = Readonly<{
 /** Finds the naming of a node's version. */
 export function findNaming(version: NodeVersion, releases: NodeReleases = nodeReleases): Naming {
   const release = findRelease(version, releases);
-  const { words, range } = keySetOf(release, releases);
+  const { words, range } = buildKeySet(release, releases);
   const others = listKeySets(releases).filter(({ name }) => name !== release.naming);
   return {
     own: release.monitorKeys,

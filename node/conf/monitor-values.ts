@@ -17,7 +17,7 @@ export type WantedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>
  * others, else the default. A value of the wrong type is read as what it was meant to be, where that is plain.
  */
 export function decideMonitor(current: JsonObject | undefined, naming: Naming, desired: DesiredMonitor): WantedMonitor {
-  if (!desired.enabled) return disabled(current, naming);
+  if (!desired.enabled) return decideDisabled(current, naming);
   const { fallback } = desired;
   const pick = (field: Exclude<MonitorField, "enabled">): WantedValue | undefined =>
     fromSetting(field, desired[field]) ?? fromFile(field, current, naming) ?? fromDefault(field, fallback[field]);
@@ -34,7 +34,7 @@ export function decideMonitor(current: JsonObject | undefined, naming: Naming, d
 }
 
 /** Returns the wanted values with pushing off: only a switch that the file has is turned, and its other values stay. */
-function disabled(current: JsonObject | undefined, naming: Naming): WantedMonitor {
+function decideDisabled(current: JsonObject | undefined, naming: Naming): WantedMonitor {
   const names = [naming.own.enabled, ...listOtherNames(naming, "enabled")];
   const stands = current !== undefined && names.some((name) => Object.hasOwn(current, name));
   return stands ? { enabled: { value: false, reason: "metrics pushing is not desired (monitor.enabled)" } } : {};
@@ -79,16 +79,16 @@ export function parseMonitorValue(field: MonitorField, value: unknown): MonitorV
     case "jobName":
       return typeof value === "string" && value.trim() !== "" ? value : undefined;
     case "pushAddress":
-      return typeof value === "string" ? bareHost(value) : undefined;
+      return typeof value === "string" ? parseBareHost(value) : undefined;
     case "pushIntervalSeconds":
-      return wholeNumber(value, 86_400);
+      return parseWholeNumber(value, 86_400);
     case "pushPort":
-      return wholeNumber(value, 65_535);
+      return parseWholeNumber(value, 65_535);
   }
 }
 
 /** Returns the host of an address that may carry a protocol, credentials, brackets, a port or a path by mistake. */
-function bareHost(text: string): string | undefined {
+function parseBareHost(text: string): string | undefined {
   const trimmed = text.trim();
   if (/^[0-9A-Fa-f:]+$/.test(trimmed) && trimmed.split(":").length > 2) return trimmed;
   const host = trimmed
@@ -100,7 +100,7 @@ function bareHost(text: string): string | undefined {
   return /^[^\s/]+$/.test(host) ? host : undefined;
 }
 
-function wholeNumber(value: unknown, max: number): number | undefined {
+function parseWholeNumber(value: unknown, max: number): number | undefined {
   const number = typeof value === "string" && /^\d{1,6}$/.test(value.trim()) ? Number(value) : value;
   return typeof number === "number" && Number.isInteger(number) && number >= 1 && number <= max ? number : undefined;
 }

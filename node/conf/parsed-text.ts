@@ -41,7 +41,7 @@ export function listComments({ format, text }: Pick<ParsedText, "format" | "text
 function parseJson(text: string): ParseTextResult | undefined {
   const value = attempt(() => JSON.parse(text) as unknown);
   if (value === undefined) return undefined;
-  if (levelsOf(text) > levelsMax) return tooDeep(deepPlace(tokenize(text)));
+  if (countLevels(text) > levelsMax) return refuseDepth(findDeepPlace(tokenize(text)));
   const root = attempt(() => parse(text, { mode: "json" }).body);
   return { ok: true, parsed: { format: "json", text, bare: text, value, root } };
 }
@@ -49,10 +49,11 @@ function parseJson(text: string): ParseTextResult | undefined {
 function parseJsonWithComments(text: string): ParseTextResult | undefined {
   const tokens = attempt(() => tokenize(text, { mode: "jsonc" }));
   if (tokens === undefined) return undefined;
-  const deep = deepPlace(tokens);
-  if (deep !== undefined) return tooDeep(deep);
+  const deep = findDeepPlace(tokens);
+  if (deep !== undefined) return refuseDepth(deep);
   // momoa takes line breaks and other control characters in a string; JSON does not (RFC 8259, 7), and they mark a half-written file.
-  if (tokens.some((token) => token.type === "String" && /[^ -\uFFFF]/.test(written(text, token)))) return undefined;
+  if (tokens.some((token) => token.type === "String" && /[^ -\uFFFF]/.test(getTokenText(text, token))))
+    return undefined;
   const bare = withoutComments(text, tokens);
   const root = attempt(() => parse(bare, { mode: "json", allowTrailingCommas: true }).body);
   return root === undefined
@@ -70,8 +71,8 @@ function parseJson5(text: string): ParseTextResult {
     return { ok: false, problem: { reason: "HalfWritten", words, line, column: Math.max(1, column) } };
   }
   const tokens = attempt(() => tokenize(text, { mode: "json5" }));
-  const deep = tokens === undefined ? undefined : deepPlace(tokens);
-  if (deep !== undefined || isDeeper(value, levelsMax)) return tooDeep(deep);
+  const deep = tokens === undefined ? undefined : findDeepPlace(tokens);
+  if (deep !== undefined || isDeeper(value, levelsMax)) return refuseDepth(deep);
   const bare = tokens === undefined ? text : withoutComments(text, tokens);
   const root = attempt(() => parse(bare, { mode: "json5" }).body);
   // The two differ in where a comment ends that holds U+2028.
@@ -94,7 +95,7 @@ function withoutComments(text: string, tokens: readonly Token[]): string {
   const parts = tokens.filter(isComment).map((token) => {
     const between = text.slice(end, token.loc.start.offset);
     end = token.loc.end.offset;
-    return between + written(text, token).replace(/[^\r\n]/g, " ");
+    return between + getTokenText(text, token).replace(/[^\r\n]/g, " ");
   });
   return parts.join("") + text.slice(end);
 }
@@ -103,12 +104,12 @@ function isComment({ type }: Token): boolean {
   return type === "LineComment" || type === "BlockComment";
 }
 
-function written(text: string, { loc }: Token): string {
+function getTokenText(text: string, { loc }: Token): string {
   return text.slice(loc.start.offset, loc.end.offset);
 }
 
 /** Counts the levels of a text that is JSON, without tokens, which take 200 times the memory of a text of brackets. */
-function levelsOf(json: string): number {
+function countLevels(json: string): number {
   let level = 0;
   let deepest = 0;
   let inString = false;
@@ -124,7 +125,7 @@ function levelsOf(json: string): number {
 }
 
 /** Finds the first object or array that is nested too deep. */
-function deepPlace(tokens: readonly Token[]): TextPosition | undefined {
+function findDeepPlace(tokens: readonly Token[]): TextPosition | undefined {
   let levels = 0;
   for (const { type, loc } of tokens) {
     if (type === "LBrace" || type === "LBracket") levels += 1;
@@ -139,6 +140,6 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((child) => isDeeper(child, levels - 1));
 }
 
-function tooDeep(place: TextPosition = { line: 1, column: 1 }): ParseTextResult {
+function refuseDepth(place: TextPosition = { line: 1, column: 1 }): ParseTextResult {
   return { ok: false, problem: { reason: "TooDeep", words: `nested more than ${levelsMax} levels deep`, ...place } };
 }

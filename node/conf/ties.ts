@@ -26,20 +26,22 @@ const ports = ["http_port", "rpc_port", "tcp_port", "ws_port"].map((name) => ini
 export function readTies({ value }: ConfigDocument, configPath: string): ConfigTies {
   const directory = dirname(configPath);
   const entries = [
-    ...paths.map((path) => [path.join("."), textAt(value, path), (text: string) => resolve(directory, text)] as const),
-    ...ports.map((path) => [path.join("."), textAt(value, path), (text: string) => text] as const),
+    ...paths.map(
+      (path) => [path.join("."), readText(value, path), (text: string) => resolve(directory, text)] as const,
+    ),
+    ...ports.map((path) => [path.join("."), readText(value, path), (text: string) => text] as const),
   ];
   return Object.fromEntries(entries.flatMap(([name, text, read]) => (text === undefined ? [] : [[name, read(text)]])));
 }
 
 /** Describes the first tie by which two differ; undefined if all are the same. Pure. */
 export function findTieDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
-  return firstDifference(copy, node, [...paths, ...ports]);
+  return findFirstDifference(copy, node, [...paths, ...ports]);
 }
 
 /** Works as {@link findTieDifference}, for data and keys alone: a roll-back may correct a port, but not exchange data and keys. Pure. */
 export function findOwnershipDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
-  return firstDifference(copy, node, paths);
+  return findFirstDifference(copy, node, paths);
 }
 
 /** Whether a configuration names any data or keys. Pure. */
@@ -47,7 +49,7 @@ export function namesOwner(ties: ConfigTies): boolean {
   return paths.some((path) => path.join(".") in ties);
 }
 
-function firstDifference(
+function findFirstDifference(
   copy: ConfigTies,
   node: ConfigTies,
   names: readonly (readonly string[])[],
@@ -58,7 +60,7 @@ function firstDifference(
     : `${name} is ${copy[name] ?? "not set"} there, the node has ${node[name] ?? "none"}`;
 }
 
-function textAt(value: JsonObject, path: readonly string[]): string | undefined {
+function readText(value: JsonObject, path: readonly string[]): string | undefined {
   const found = findConfValue(value, path);
   return typeof found === "string" || typeof found === "number" ? String(found) : undefined;
 }

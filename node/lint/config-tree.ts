@@ -28,18 +28,18 @@ export type FoundComment = Readonly<{ written: string; position: TextPosition }>
  * column 1.
  */
 export function buildConfigTree(parsed: ParsedText): ConfigTree {
-  if (parsed.root !== undefined) return treeOf(parsed, parsed.root, placeOf);
+  if (parsed.root !== undefined) return createTree(parsed, parsed.root, getPlace);
   const read = parseText(JSON.stringify(parsed.value));
   if (!read.ok || read.parsed.root === undefined) throw new Error("JSON that JSON.stringify wrote can't be parsed");
-  return treeOf(read.parsed, read.parsed.root, () => ({ line: 1, column: 1 }));
+  return createTree(read.parsed, read.parsed.root, () => ({ line: 1, column: 1 }));
 }
 
 type Located = Readonly<{ loc: ValueNode["loc"] }>;
 
-function treeOf(parsed: ParsedText, root: ValueNode, placed: (node: Located) => TextPosition): ConfigTree {
+function createTree(parsed: ParsedText, root: ValueNode, placed: (node: Located) => TextPosition): ConfigTree {
   const written = ({ loc }: Located) => parsed.text.slice(loc.start.offset, loc.end.offset);
   const found = (node: ValueNode): FoundValue => {
-    return { value: valueOf(node), written: written(node), position: placed(node) };
+    return { value: getValue(node), written: written(node), position: placed(node) };
   };
   const collect = (node: ValueNode, path: readonly string[]): FoundProperty[] => {
     if (node.type === "Array")
@@ -67,12 +67,12 @@ function treeOf(parsed: ParsedText, root: ValueNode, placed: (node: Located) => 
   };
 }
 
-function placeOf({ loc }: Located): TextPosition {
+function getPlace({ loc }: Located): TextPosition {
   return { line: loc.start.line, column: loc.start.column };
 }
 
 /** Returns scalars as they are; of objects and arrays only an empty one, because rules need no more. */
-function valueOf(node: ValueNode): unknown {
+function getValue(node: ValueNode): unknown {
   switch (node.type) {
     case "Object":
       return {};

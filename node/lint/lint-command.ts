@@ -43,17 +43,17 @@ export async function runLintCommand(options: LintCommandOptions, { output, stdi
   }
   const files: LintedFile[] = [];
   for (const configPath of new Set(configPaths)) {
-    const file = await lintedFile(configPath, version, stdin);
+    const file = await lintFile(configPath, version, stdin);
     if (file.error !== undefined)
       output.error(`lint: ${configPath} can't be read (${file.error}); name a node.conf.\n`);
     files.push(file);
   }
-  const status = statusOf(files);
+  const status = decideStatus(files);
   output.out(render(files, options, status));
   return status;
 }
 
-async function lintedFile(
+async function lintFile(
   configPath: string,
   version: NodeVersion | undefined,
   stdin: Dependencies["stdin"],
@@ -78,7 +78,7 @@ async function readAll(stdin: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return Buffer.concat(pieces);
 }
 
-function statusOf(files: readonly LintedFile[]): number {
+function decideStatus(files: readonly LintedFile[]): number {
   if (files.some(({ error }) => error !== undefined)) return exitStatus.error;
   return files.some(({ findings }) => findings.length > 0) ? exitStatus.drift : exitStatus.clean;
 }
@@ -87,45 +87,45 @@ function render(files: readonly LintedFile[], options: LintCommandOptions, statu
   const { format, repository, docsUrl } = options;
   switch (format) {
     case "text":
-      return textReport(files);
+      return formatTextReport(files);
     case "github":
       return formatGithubReport(files, repository);
     case "json":
-      return json(documentOf(files));
+      return formatJson(buildDocument(files));
     case "sarif":
-      return json(formatSarifReport(files, { toolVersion, docsUrl, repository, exitStatus: status }));
+      return formatJson(formatSarifReport(files, { toolVersion, docsUrl, repository, exitStatus: status }));
   }
 }
 
-function documentOf(files: readonly LintedFile[]): LintDocument {
+function buildDocument(files: readonly LintedFile[]): LintDocument {
   const [first, ...others] = files;
   if (first === undefined || others.length > 0) return { files };
   return { configPath: first.configPath, findings: first.findings, files };
 }
 
-function json(document: object): string {
+function formatJson(document: object): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
 /** Formats findings for a person: a line each, with place and fix. A file that could not be read is reported elsewhere. */
-function textReport(files: readonly LintedFile[]): string {
+function formatTextReport(files: readonly LintedFile[]): string {
   return files
     .filter(({ error }) => error === undefined)
-    .map(fileText)
+    .map(formatFile)
     .join("");
 }
 
-function fileText({ configPath, findings }: LintedFile): string {
+function formatFile({ configPath, findings }: LintedFile): string {
   if (findings.length === 0) return `${configPath}: no findings.\n`;
   const lines = findings.map(({ line, column, path, message, fix, rule }) => {
     const subject = path === "" ? message : `${path} ${message}`;
-    return visible(`${configPath}:${line}:${column}: ${subject} Fix: ${fix} [${rule}]`);
+    return escapeControlCharacters(`${configPath}:${line}:${column}: ${subject} Fix: ${fix} [${rule}]`);
   });
   const count = findings.length === 1 ? "1 finding" : `${findings.length} findings`;
   return `${lines.join("\n")}\n${count}.\n`;
 }
 
 /** Escapes control characters as JSON does: a file's key can neither move a terminal's cursor nor begin a line of a pipeline's log. */
-function visible(text: string): string {
+function escapeControlCharacters(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

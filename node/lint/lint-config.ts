@@ -28,14 +28,14 @@ export function lintConfig(
     return [{ rule: "unreadable", path: "", line, column, message, fix: "write the file as JSON; comments may stay." }];
   }
   const { document } = parsed;
-  const findings = findingsOf(buildConfigTree(document), version, releases);
+  const findings = listFindings(buildConfigTree(document), version, releases);
   if (document.format !== "json5") return findings;
   const fix = "write it as JSON; comments may stay.";
   const message = "is JSON5, which can't be corrected in place.";
   return [{ rule: "json5", path: "", line: 1, column: 1, message, fix }, ...findings];
 }
 
-function findingsOf(
+function listFindings(
   tree: ConfigTree,
   version: NodeVersion | undefined,
   releases: NodeReleases,

@@ -33,17 +33,17 @@ export function findMonitorFindings(
       (property) => property.path.length === 3 && property.path[1] === "monitor_config" && property.path[0] === "chain",
     );
   const naming = (key: string, field: MonitorField) =>
-    version === undefined ? mixedFinding(keys, releases) : foreignFinding(key, field, version, releases);
-  return keys.flatMap((property) => keyFindings(property, releases, naming));
+    version === undefined ? checkMixedNaming(keys, releases) : checkNaming(key, field, version, releases);
+  return keys.flatMap((property) => checkKey(property, releases, naming));
 }
 
-function keyFindings(
+function checkKey(
   { path, key, value, position, keyPosition }: FoundProperty,
   releases: NodeReleases,
   namingFinding: (key: string, field: MonitorField) => Judgement | undefined,
 ): readonly LintFinding[] {
   const field = listKeySets(releases)
-    .map(({ keys }) => fieldOf(key, keys))
+    .map(({ keys }) => findField(key, keys))
     .find((found) => found !== undefined);
   const here = path.join(".");
   if (field === undefined) {
@@ -53,14 +53,14 @@ function keyFindings(
   const findings: LintFinding[] = [];
   const naming = namingFinding(key, field);
   if (naming !== undefined) findings.push({ ...naming, path: here, ...keyPosition });
-  const wrong = valueFinding(field, value);
+  const wrong = checkValue(field, value);
   if (wrong !== undefined) findings.push({ ...wrong, path: here, ...position });
   return findings;
 }
 
 type Judgement = Pick<LintFinding, "rule" | "message" | "fix">;
 
-function foreignFinding(
+function checkNaming(
   key: string,
   field: MonitorField,
   version: NodeVersion,
@@ -73,10 +73,12 @@ function foreignFinding(
 }
 
 /** Returns a finding if no version reads all of the keys; more is not wrong for an unknown version. */
-function mixedFinding(found: readonly FoundProperty[], releases: NodeReleases): Judgement | undefined {
+function checkMixedNaming(found: readonly FoundProperty[], releases: NodeReleases): Judgement | undefined {
   const sets = listKeySets(releases);
-  const known = found.map(({ key }) => key).filter((key) => sets.some(({ keys }) => fieldOf(key, keys) !== undefined));
-  if (sets.some(({ keys }) => known.every((key) => fieldOf(key, keys) !== undefined))) return undefined;
+  const known = found
+    .map(({ key }) => key)
+    .filter((key) => sets.some(({ keys }) => findField(key, keys) !== undefined));
+  if (sets.some(({ keys }) => known.every((key) => findField(key, keys) !== undefined))) return undefined;
   const message = "is of one naming while other keys are of the other; a node reads only one of them.";
   const each = sets.map(({ words, range }, index) => {
     return index === sets.length - 1 ? `the ${words} names before` : `the ${words} names for ${range}`;
@@ -84,7 +86,7 @@ function mixedFinding(found: readonly FoundProperty[], releases: NodeReleases): 
   return { rule: "other-version", message, fix: `keep ${each.join(", ")}.` };
 }
 
-function valueFinding(field: MonitorField, value: unknown): Judgement | undefined {
+function checkValue(field: MonitorField, value: unknown): Judgement | undefined {
   const meant = parseMonitorValue(field, value);
   if (meant === value) return undefined;
   const fix =
@@ -94,6 +96,6 @@ function valueFinding(field: MonitorField, value: unknown): Judgement | undefine
   return { rule, message, fix };
 }
 
-function fieldOf(key: string, keys: MonitorKeys): MonitorField | undefined {
+function findField(key: string, keys: MonitorKeys): MonitorField | undefined {
   return monitorFields.find((field) => keys[field] === key);
 }

@@ -22,14 +22,14 @@ const paths = [
 /** Finds ports that are missing, of the wrong type, out of range, or taken twice. */
 export function checkPorts(tree: ConfigTree): readonly LintFinding[] {
   const users = new Map<number, string>();
-  return Object.keys(samplePorts).flatMap((name) => portFindings(tree, name, users));
+  return Object.keys(samplePorts).flatMap((name) => checkPort(tree, name, users));
 }
 
-function portFindings(tree: ConfigTree, name: string, users: Map<number, string>): readonly LintFinding[] {
+function checkPort(tree: ConfigTree, name: string, users: Map<number, string>): readonly LintFinding[] {
   const path = initPath.concat(name);
   const found = tree.find(path);
   if (found === undefined)
-    return [missing(tree, path, `add "${name}" with a port as a string, e.g. "${samplePorts[name]}".`)];
+    return [reportMissing(tree, path, `add "${name}" with a port as a string, e.g. "${samplePorts[name]}".`)];
   const { value, position } = found;
   const isPlain = typeof value === "number" || (typeof value === "string" && /^\d{1,5}$/.test(value));
   const number = isPlain ? Number(value) : Number.NaN;
@@ -57,7 +57,7 @@ export function checkPaths(tree: ConfigTree): readonly LintFinding[] {
   return paths.flatMap((path): LintFinding[] => {
     const found = tree.find(path);
     const name = path.at(-1) ?? "";
-    if (found === undefined) return [missing(tree, path, `add "${name}" with a file system path.`)];
+    if (found === undefined) return [reportMissing(tree, path, `add "${name}" with a file system path.`)];
     const { value, position } = found;
     if (typeof value === "string" && value.trim() !== "") return [];
     const message = `is ${JSON.stringify(value)}; expected a file system path as a string.`;
@@ -65,6 +65,6 @@ export function checkPaths(tree: ConfigTree): readonly LintFinding[] {
   });
 }
 
-function missing(tree: ConfigTree, path: readonly string[], fix: string): LintFinding {
+function reportMissing(tree: ConfigTree, path: readonly string[], fix: string): LintFinding {
   return { rule: "missing-key", path: path.join("."), ...tree.place(path), message: "is missing.", fix };
 }

@@ -9,30 +9,32 @@ import { findPlaceInRepository } from "./repository-place.ts";
  * @param repository Directory that the runner takes paths to be relative to.
  */
 export function formatGithubReport(files: readonly LintedFile[], repository: string): string {
-  return files.flatMap((file) => commandsOf(file, findPlaceInRepository(file.configPath, repository).path)).join("");
+  return files
+    .flatMap((file) => formatCommands(file, findPlaceInRepository(file.configPath, repository).path))
+    .join("");
 }
 
-function commandsOf({ findings, error }: LintedFile, file: string): readonly string[] {
+function formatCommands({ findings, error }: LintedFile, file: string): readonly string[] {
   if (error !== undefined) {
-    return [command("error", { file, title: "gatehouse lint" }, `can't be read (${error}).`)];
+    return [formatCommand("error", { file, title: "gatehouse lint" }, `can't be read (${error}).`)];
   }
   return findings.map(({ rule, line, column, path, message, fix }) => {
     const subject = path === "" ? message : `${path} ${message}`;
     const properties = { file, line, col: column, title: `gatehouse lint: ${rule}` };
-    return command(lintRules[rule].level, properties, `${subject} Fix: ${fix}`);
+    return formatCommand(lintRules[rule].level, properties, `${subject} Fix: ${fix}`);
   });
 }
 
-function command(name: string, properties: Readonly<Record<string, string | number>>, message: string): string {
-  const list = Object.entries(properties).map(([key, value]) => `${key}=${escapedProperty(`${value}`)}`);
-  return `::${name} ${list.join(",")}::${escaped(message)}\n`;
+function formatCommand(name: string, properties: Readonly<Record<string, string | number>>, message: string): string {
+  const list = Object.entries(properties).map(([key, value]) => `${key}=${escapeProperty(`${value}`)}`);
+  return `::${name} ${list.join(",")}::${escapeData(message)}\n`;
 }
 
 /** Escapes text as the runner reads it back: a line break would end the command, and the rest could be another command. */
-function escaped(text: string): string {
+function escapeData(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
 
-function escapedProperty(text: string): string {
-  return escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }

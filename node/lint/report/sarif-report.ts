@@ -22,7 +22,7 @@ export function formatSarifReport(files: readonly LintedFile[], options: SarifOp
   const notifications = files.flatMap((file): Notification[] => {
     if (file.error === undefined) return [];
     const text = `${file.configPath} can't be read (${file.error}); name a node.conf.`;
-    return [{ level: "error", message: { text }, locations: [locationOf(file, options)] }];
+    return [{ level: "error", message: { text }, locations: [buildLocation(file, options)] }];
   });
   return {
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
@@ -34,7 +34,7 @@ export function formatSarifReport(files: readonly LintedFile[], options: SarifOp
             name: "gatehouse lint",
             semanticVersion: options.toolVersion,
             informationUri: page,
-            rules: Object.entries(lintRules).map(([id, words]) => descriptor(id, words, page)),
+            rules: Object.entries(lintRules).map(([id, words]) => buildDescriptor(id, words, page)),
           },
         },
         columnKind: "utf16CodeUnits",
@@ -45,13 +45,13 @@ export function formatSarifReport(files: readonly LintedFile[], options: SarifOp
             toolExecutionNotifications: notifications,
           },
         ],
-        results: files.flatMap((file) => file.findings.map((finding) => resultOf(finding, file, options))),
+        results: files.flatMap((file) => file.findings.map((finding) => buildResult(finding, file, options))),
       },
     ],
   };
 }
 
-function descriptor(
+function buildDescriptor(
   id: string,
   { level, summary }: (typeof lintRules)[keyof typeof lintRules],
   page: string,
@@ -66,9 +66,9 @@ function descriptor(
   };
 }
 
-function resultOf(finding: LintFinding, file: LintedFile, options: SarifOptions): Result {
+function buildResult(finding: LintFinding, file: LintedFile, options: SarifOptions): Result {
   const { rule, line, column, path, message, fix } = finding;
-  const location = locationOf(file, options);
+  const location = buildLocation(file, options);
   const subject = path === "" ? message : `${path} ${message}`;
   return {
     ruleId: rule,
@@ -84,7 +84,7 @@ function resultOf(finding: LintFinding, file: LintedFile, options: SarifOptions)
   };
 }
 
-function locationOf({ configPath }: LintedFile, { repository }: SarifOptions): Location {
+function buildLocation({ configPath }: LintedFile, { repository }: SarifOptions): Location {
   const { uri, isRelative } = findPlaceInRepository(configPath, repository);
   // The consumer knows where its checkout is; ours may be another machine's.
   const artifactLocation = isRelative ? { uri, uriBaseId: "%SRCROOT%" } : { uri };
