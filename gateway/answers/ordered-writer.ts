@@ -1,28 +1,28 @@
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { addSource, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
 
-/** Bytes that wait to be sent from which an answer begins to be sent before all of it is there. */
+/** Unsent bytes from which an answer begins to be sent before all of it is there. */
 const streamFromBytes = 65_536;
-/** Most bytes that wait to be sent and are not counted as held yet: to count each entry by itself costs more than to write it. */
+/** Most unsent bytes that are not counted as held yet: to count each entry by itself costs more than to write it. */
 const uncountedBytes = 4_096;
 
-/** An answer of several parts, in one text. */
+/** Frame of an answer of several parts in one text. */
 export type OrderedWriterOptions = Readonly<{
   /** Number of places; each has an entry, or nothing. */
   places: number;
-  /** What stands before the first entry, and after the last one. Between entries stands a comma. */
+  /** Text before the first entry, and after the last one. Between entries stands a comma. */
   head: string;
   tail: string;
-  /** The answer when no place has an entry. */
+  /** The answer if no place has an entry. */
   empty: string;
 }>;
 
-/** Where the entries go, and the callbacks on the way. */
+/** Destination of the entries, and the callbacks on the way. */
 export type OrderedWriterDependencies = Readonly<{
   sink: AnswerSink;
-  /** Entries are held in it until they are sent. */
+  /** Memory in which entries are held until they are sent. */
   memory: HeldBytes;
-  /** Bounds the entries by replacing those that have no room; without it, whoever puts them looks at `bytes`. */
+  /** Bounds the entries by replacing those that do not fit; without it, whoever puts them checks `bytes`. */
   room?: Readonly<{ limitBytes: number; entryWithout: (place: number) => string }>;
   /** Called once, before the last of the answer is sent. */
   ending?: () => void;
@@ -39,17 +39,17 @@ function lengthOf(entry: Entry): number {
 export class OrderedWriter {
   readonly #options: OrderedWriterOptions;
   readonly #dependencies: OrderedWriterDependencies;
-  /** Entries that came before their turn; made with the first. */
+  /** Entries that came before their turn; created with the first. */
   #ready: Map<number, Readonly<{ entry: Entry; source: AnswerSource | undefined }>> | undefined;
   #readyBytes = 0;
   #source: AnswerSource | undefined;
   #turn = 0;
   #writtenBytes = 0;
-  /** What is unsent: the parts, and the text after them. */
+  /** Unsent parts, and the text after them. */
   #unsentParts: Buffer[] = [];
   #unsent = "";
   #unsentBytes = 0;
-  /** Of what is unsent. */
+  /** Held bytes of the unsent ones. */
   #heldBytes = 0;
   #hasBegun = false;
   #isHeld = false;
@@ -61,32 +61,32 @@ export class OrderedWriter {
     this.#dependencies = dependencies;
   }
 
-  /** Places that have been written, counted from the start without a gap. */
+  /** Number of places that have been written, from the start without a gap. */
   get turn(): number {
     return this.#turn;
   }
 
-  /** Bytes of the entries written. */
+  /** Bytes of the written entries. */
   get writtenBytes(): number {
     return this.#writtenBytes;
   }
 
-  /** Bytes of all entries so far, also of those that wait for their turn. */
+  /** Bytes of all entries so far, including those that wait for their turn. */
   get bytes(): number {
     return this.#writtenBytes + this.#readyBytes;
   }
 
-  /** Whether a part of the answer is out: from then on it can only be completed or broken off. */
+  /** Whether a part of the answer has been sent: from then on it can only be completed or broken off. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** Whether the reader has asked to wait. */
+  /** Whether the reader has paused the answer. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
 
-  /** Sets the entry of a place, empty for nothing, and where it came from; undefined when that is not reported. */
+  /** Sets the entry of a place, empty for nothing, and its origin; undefined if that is not reported. */
   put(place: number, entry: Entry, source: AnswerSource | undefined): void {
     if (place !== this.#turn) {
       const length = lengthOf(entry);
@@ -108,7 +108,7 @@ export class OrderedWriter {
     }
   }
 
-  /** Sends what is to be sent, unless the reader has asked to wait; after the last place, the end. False while the reader waits. */
+  /** Sends what can be sent, unless the reader has paused; after the last place, the end. Returns false while the reader pauses. */
   flush(): boolean {
     if (this.#isOver) return true;
     if (this.#isHeld) return false;
@@ -121,7 +121,7 @@ export class OrderedWriter {
     return !this.#isHeld;
   }
 
-  /** The reader takes more. */
+  /** Continues after the reader's pause. */
   resume(): void {
     this.#isHeld = false;
   }
@@ -162,7 +162,7 @@ export class OrderedWriter {
     );
   }
 
-  /** Goes on with the last of the answer until all of it is sent. */
+  /** Sends the end of the answer, in as many steps as the reader takes. */
   #finish(): void {
     const { sink, ending } = this.#dependencies;
     if (!this.#isEnding) {
@@ -177,7 +177,7 @@ export class OrderedWriter {
     sink.end();
   }
 
-  /** Sends parts until the reader asks to wait; `wholeBytes` is the length of the whole answer, where that is known. */
+  /** Sends parts until the reader pauses; `wholeBytes` is the length of the whole answer, if it is known. */
   #stream(wholeBytes: number | undefined): void {
     const { sink } = this.#dependencies;
     if (!this.#hasBegun) sink.begin(wholeBytes, wholeBytes === undefined ? "mixed" : (this.#source ?? "gateway"));
@@ -193,7 +193,7 @@ export class OrderedWriter {
     }
   }
 
-  /** Holds no more than what is unsent. */
+  /** Releases what is held beyond the unsent bytes. */
   #letGo(): void {
     const heldBytes = Math.min(this.#heldBytes, this.#unsentBytes);
     this.#dependencies.memory.release(this.#heldBytes - heldBytes);

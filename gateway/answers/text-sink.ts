@@ -5,31 +5,34 @@ import { AnswerParts, type PartsFailure, type AnswerSink, type AnswerSource } fr
 /** A whole answer as a binary string. */
 export type TextAnswer = Readonly<{ text: string; source: AnswerSource; retryAfterSeconds: number | undefined }>;
 
-/** Who takes the answers of one or more sinks, each with what it is the answer to. */
+/** Receiver of the answers of one or more sinks, each with the context of its call. */
 export type TextReceiver<Context> = Readonly<{
   /** Longest answer. */
   limitBytes: number;
-  /** What is collected is held in it until it is taken. */
+  /** Memory in which a collected answer is held until it is received. */
   memory: HeldBytes;
   receive: (answer: TextAnswer | CollectionFailure, context: Context) => void;
-  /** Receives a long answer as it came, instead of `receive`; without it, the answer is put together. */
+  /** Receives the parts of a long answer, instead of `receive`; without it, the answer is put together. */
   receiveLong?: (answer: LongAnswer, context: Context) => void;
 }>;
 
 /** A long answer, in the parts that it came in: as one string it would be in the heap twice, and garbage soon. */
 export type LongAnswer = Readonly<{ parts: readonly Buffer[]; source: AnswerSource }>;
 
-/** Length from which on an answer that came in parts is long. */
+/** Length from which an answer that came in parts is long. */
 const longBytes = 65_536;
 
-/** Longest answer that is handed on whatever else is held: an error in its place would not be much shorter. */
+/** Longest answer that is passed on whatever else is held: an error in its place would not be much shorter. */
 const smallBytes = 1_024;
 
-/** A sink that collects an answer and hands it to its taker once, whole, unless so much may not be held. A batch has one for each call: it is one small object. */
+/**
+ * Collects an answer and passes it to its receiver once, whole, unless so much may not be held. A batch has one for each call: it is one small
+ * object.
+ */
 export class TextSink<Context> implements AnswerSink {
   readonly #receiver: TextReceiver<Context>;
   readonly #context: Context;
-  /** Made when an answer begins that comes in parts: most come whole. */
+  /** Created when an answer begins that comes in parts: most come whole. */
   #collected: CollectedText | undefined;
 
   constructor(receiver: TextReceiver<Context>, context: Context) {
@@ -94,7 +97,7 @@ export class TextSink<Context> implements AnswerSink {
 /** An answer that comes in parts. */
 type CollectedText = { failure: PartsFailure | undefined } & Readonly<{ parts: AnswerParts; source: AnswerSource }>;
 
-/** Creates a sink of one answer of at most `limitBytes`. What is collected is held in `memory` until it is taken. */
+/** Creates a sink of one answer of at most `limitBytes`. A collected answer is held in `memory` until it is received. */
 export function createTextSink(
   limitBytes: number,
   memory: HeldBytes,

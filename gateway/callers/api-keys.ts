@@ -8,7 +8,7 @@ const keyFile = z.strictObject({
   keys: z.array(z.strictObject({ name: apiKeyHolder, ...apiKeyShape })).max(100_000),
 });
 
-/** Whom an API key belongs to. */
+/** Name and tier of an API key's holder. */
 export type KeyHolder = Readonly<{ name: string; tier: string }>;
 
 /** API keys as they are stored: by their hashes only. */
@@ -34,7 +34,7 @@ export function readApiKeys(content: unknown): FileReading<ApiKeys> {
 }
 
 /**
- * Digits of a hash that entries are looked up by. What a look-up's time reveals is about the hash of what the caller sent, which
+ * Digits of a hash by which entries are looked up. The time of a look-up reveals only the hash of what the caller sent, which
  * says nothing about any key; the rest is compared in constant time.
  */
 const lookupDigits = 32;

@@ -3,18 +3,18 @@ import type { Tier } from "../settings/policy.ts";
 import { buildAddedMethod } from "../catalogue/added-method.ts";
 import type { Policy } from "../policy.ts";
 
-/** Who calls, and under which limits. */
+/** Caller of a request, and the limits that it has. */
 export type Caller = Readonly<{
-  /** What limits are counted by: an address, a network or a key's name. Never shown to others. */
+  /** Key by which limits are counted: an address, a network or a key's name. Never shown to other callers. */
   key: string;
   listener: ListenerName;
   tierName: string;
 }>;
 
-/** Who a request comes from, or why it may not call. */
+/** Caller of a request, or the refusal of one that may not call. */
 export type CallerIdentity = Readonly<{ kind: "caller"; caller: Caller }> | RefusedIdentity;
 
-/** Why a request may not call; with `retryAfterSeconds` it may come again, for nothing is known against it. */
+/** Refusal of a request's caller; with `retryAfterSeconds` it may come again, because nothing is known against it. */
 export type RefusedIdentity = Readonly<{ kind: "refused"; message: string; retryAfterSeconds?: number }>;
 
 /** Limits of a caller whose tier no longer exists: the narrowest that still lets it see why. */
@@ -33,7 +33,7 @@ const unlistedMethod = /^[a-zA-Z][\w.]{0,63}$/;
 const tracingMethod = /^(?:debug_trace|trace_)/;
 const width = { public: 0, private: 1, internal: 2, nobody: 3 } as const satisfies Record<Audience, number>;
 
-/** The method that a caller may call by this name; undefined when there is none for it. */
+/** Finds the method that a caller may call by this name; undefined if there is none for it. */
 export function findMethod(policy: Policy, tier: Tier, name: string, { listener }: Caller): Method | undefined {
   const method = policy.catalogue.get(name);
   if (method === undefined) {

@@ -9,10 +9,10 @@ import type { ListenerName } from "../catalogue/method.ts";
 import type { ProxyNotice } from "./proxy-notice.ts";
 import type { Tokens } from "./tokens.ts";
 
-/** Finds out who a request comes from. */
+/** Identifies the caller of a request. */
 export type Identify = (facts: RequestFacts) => CallerIdentity | Promise<CallerIdentity>;
 
-/** Identities that are kept to be handed out again, and the longest name that one is kept by; others are made again. */
+/** Most identities that are kept for the next request, and the longest name that one is kept by; other ones are made each time. */
 const kept = { most: 10_000, nameLength: 256 };
 
 /** A list of nothing but IPv4 addresses, as far as its characters show. */
@@ -63,8 +63,8 @@ export type CredentialDependencies = Readonly<{
 }>;
 
 /**
- * Tokens that are verified for one address: who sends what holds for nobody costs the gateway a verification with each request, and must not keep others
- * from theirs. A token that was verified is known until it expires, so that an honest caller needs one.
+ * Rates at which tokens are verified for one address: whoever sends invalid ones costs the gateway a verification with each request, and must not
+ * delay other callers' tokens. A verified token is known until it expires, so that an honest caller needs one.
  */
 export const verificationRates: Rates = {
   requestsPerSecond: 200,

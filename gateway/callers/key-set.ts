@@ -12,15 +12,15 @@ import { sendRequest } from "#daemon/http/request.ts";
 import type { SettingNames } from "../settings/names.ts";
 import { watchFile, type FileReading, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 
-/** Where the keys are that sign callers' tokens. */
+/** Source of the keys that sign callers' tokens. */
 export type KeySetOptions = Readonly<{
   jwksUrl?: string | undefined;
   jwksPath?: string | undefined;
-  /** Time in which a key set is not fetched again for a key that it lacks. */
+  /** Time in which a key set is not fetched again for a key that it lacks, in ms. */
   refetchMs: number;
-  /** Time between two readings of the set at a URL. */
+  /** Time between two readings of the set at a URL, in ms. */
   keysCheckMs: number;
-  /** How long a set that came from a URL is good while it can't be read. */
+  /** Time for which a set from a URL stays valid while it can't be read, in ms. */
   keysKeptMs: number;
 }>;
 
@@ -28,11 +28,11 @@ export type KeySetOptions = Readonly<{
 export type KeySet = AsyncDisposable &
   Readonly<{
     current: () => JWTVerifyGetKey;
-    /** Whether the keys can be gone by on their own word; else a token is to be verified again, which reads them again. */
+    /** Whether the keys are up to date; if not, a token is to be verified again, which reads them again. */
     isFresh: () => boolean;
   }>;
 
-/** Time that the key set's server may take. */
+/** Time within which the key set's server has to answer. */
 const fetchTimeoutMs = 5_000;
 
 /** A key set is some KiB. */
@@ -41,12 +41,12 @@ const keySetBytesMax = 1_048_576;
 type KeySetDependencies = WatchedFileDependencies &
   Readonly<{
     settingNames: SettingNames;
-    /** Called when other keys are in force. */
+    /** Called when the keys in force have changed. */
     changed: () => void;
   }>;
 
 /**
- * Makes the key set that settings name; undefined when they name none. One of a file is read again whenever the file changes, one at a URL
+ * Starts the key set that the settings name; undefined if they name none. A file is read again whenever it changes, a URL
  * every `keysCheckMs` from its first use on.
  *
  * @throws {StartupError} when the key set's file can't be used.
@@ -118,7 +118,7 @@ function keySetAt(
   };
 }
 
-/** By the process's one way to ask, which looks names up so that no other destination waits, and not by the library's `fetch`. */
+/** Fetches by the process's one HTTP client, which looks names up so that no other destination waits, and not by the library's `fetch`. */
 const fetchKeySet: FetchImplementation = async (url, { headers, method, signal }) => {
   const answer = await sendRequest({ url, method, headers: Object.fromEntries(headers), signal });
   const text = await readText(answer, keySetBytesMax);

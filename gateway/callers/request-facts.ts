@@ -3,10 +3,10 @@ import type { Socket } from "node:net";
 import { readForwarded, type ForwardedBy } from "#daemon/http/proxies/client-address.ts";
 import { readTraceContext, type TraceContext } from "#daemon/http/trace-context.ts";
 
-/** Whom a request comes from, as far as its head says. */
+/** Origin of a request, as far as its head says. */
 export type PeerFacts = ForwardedBy & Readonly<{ remoteAddress: string }>;
 
-/** What is known of a request before its body: whom it comes from, and what it says about itself. */
+/** Facts about a request before its body: its origin, and what it says about itself. */
 export type RequestFacts = PeerFacts &
   Readonly<{
     authorization: string | undefined;
@@ -14,12 +14,12 @@ export type RequestFacts = PeerFacts &
     requestId: string | undefined;
   }>;
 
-/** What is known of whoever is at the other end before any request's head was read. */
+/** Returns the facts about a peer before any request's head was read. */
 export function toPeerFacts({ remoteAddress = "" }: Socket): PeerFacts {
   return { remoteAddress, forwardedFor: undefined, forwarded: undefined };
 }
 
-/** A client's own id of its request, when it is plain enough to stand in a log. */
+/** Reads a client's own id of its request; undefined if it is too odd to stand in a log. */
 export function parseRequestId(value: string | undefined): string | undefined {
   return value !== undefined && /^[\w.-]{1,64}$/.test(value) ? value : undefined;
 }
@@ -31,7 +31,7 @@ export function isJsonRpcType(contentType: string | undefined): boolean {
   return type === "application/json" || type === "application/json-rpc" || type === "application/jsonrequest";
 }
 
-/** The facts of a request that node:http has read. */
+/** Returns the facts of a request that node:http has read. */
 export function toRequestFacts({ headers, socket }: IncomingMessage): RequestFacts {
   const requestId = headers["x-request-id"];
   return {
@@ -43,7 +43,7 @@ export function toRequestFacts({ headers, socket }: IncomingMessage): RequestFac
   };
 }
 
-/** A header's value; node:http has joined those that were given several times. */
+/** Returns a header's value; node:http has joined those that were given several times. */
 function single(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === "string" ? value : value?.join(",");
 }

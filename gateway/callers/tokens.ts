@@ -4,7 +4,7 @@ import type { SettingNames } from "../settings/names.ts";
 import type { KeyHolder } from "./api-keys.ts";
 import { startKeySet, type KeySetOptions } from "./key-set.ts";
 
-/** How callers' tokens are verified. */
+/** Rules by which callers' tokens are verified. */
 export type TokenOptions = KeySetOptions &
   Readonly<{
     issuer?: string | undefined;
@@ -20,9 +20,9 @@ export type TokenDependencies = WatchedFileDependencies &
 /** Verifies JSON Web Tokens (RFC 7519) and remembers those that were good until they expire. */
 export type Tokens = AsyncDisposable &
   Readonly<{
-    /** Whose a token is, where it was verified before and still holds. */
+    /** Returns the holder of a token that was verified before and is still valid. */
     recall: (token: string) => KeyHolder | undefined;
-    /** Verifies a token's signature and claims: some tenths of a millisecond of CPU. */
+    /** Verifies a token's signature and claims, which takes some tenths of a millisecond of CPU. */
     verify: (token: string) => Promise<KeyHolder | undefined>;
   }>;
 

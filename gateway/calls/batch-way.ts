@@ -10,15 +10,15 @@ import type { BatchLimits } from "./batch.ts";
 import type { CallContext } from "./call-context.ts";
 import { LateFlow } from "./late-flow.ts";
 
-/** Batches to the node that one client's batch may have under way. */
+/** Batches to the node that one client's batch may have in flight. */
 const nodeBatchesAtOnce = 4;
 
-/** How the calls of one client's batch go to the node. */
+/** Way of one client's batch to the node. */
 export type BatchWay = Pick<BatchLimits, "ahead"> & Readonly<{ toNode: NodeBatch; batch: CallContext["batch"] }>;
 
 /**
- * How the calls of a caller's batch go to the node. Reads go together, in up to four batches at a time; heavy calls alone, `batchParallel` at a
- * time, and never more than the caller may have under way, or a batch would refuse its own calls. What may be sent once only, transactions
+ * Chooses the way of a batch's calls to the node. Reads go together, in up to four batches at a time; heavy calls alone, `batchParallel` at a
+ * time, and never more than the caller may have in flight, or a batch would refuse its own calls. What may be sent once only, transactions
  * above all, goes in its turn: a node that gets the whole batch keeps that order, and the nonces of transactions count on it.
  */
 export function chooseBatchWay(
@@ -41,7 +41,7 @@ export function chooseBatchWay(
   };
 }
 
-/** Begins an answer when its caller's turn has come, unless its reader is gone by then. */
+/** Begins an answer in its caller's turn, unless its reader is gone by then. */
 export function beginInTurn(turns: SharedTurns, caller: string, begin: () => AnswerFlow): AnswerFlow {
   const flow = new LateFlow();
   turns.wait(caller, () => flow.begin(begin));
@@ -49,8 +49,8 @@ export function beginInTurn(turns: SharedTurns, caller: string, begin: () => Ans
 }
 
 /**
- * Lets the calls of one client's batch in that go to the node in batches: up to `places` of them take a place among the calls under way, the
- * others go with them. So a batch takes no more of its caller's places than when its calls go alone.
+ * Lets in the calls of one client's batch that go to the node in batches: up to `places` of them take a place among the calls in flight, the
+ * other ones go with them. So a batch takes no more of its caller's places than if its calls went alone.
  */
 function createBatchGate(gate: LoadGate, places: number): LoadGate {
   let taken = 0;

@@ -9,33 +9,33 @@ import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { Turns } from "../wire/shared-turns.ts";
 import { TextSink, type LongAnswer, type TextAnswer, type TextReceiver } from "../answers/text-sink.ts";
 
-/** What the shortest call of a batch counts for in a turn of the event loop. */
+/** Fewest bytes that a call of a batch counts for in a turn of the event loop. */
 const callBytes = 128;
 
-/** Bounds of a batch under way. */
+/** Bounds of a batch in progress. */
 export type BatchLimits = Readonly<{
   /**
-   * How far ahead of the first unanswered call this one may start: a number of calls; `inTurn`: it starts when all before it are
+   * Number of calls by which this one may start ahead of the first unanswered call; `inTurn`: it starts when all before it are
    * answered, and those after it start when it is.
    */
   ahead: (call: Call | BadCall) => number | "inTurn";
   responseBytes: number;
 }>;
 
-/** What a batch is answered with, and what is held for its caller's connection. */
+/** Collaborators of a running batch, and the memory of its caller's connection. */
 export type BatchDependencies = Readonly<{
   handle: (call: Call | BadCall, sink: AnswerSink) => AnswerFlow;
   sink: AnswerSink;
   memory: HeldBytes;
   turns: Turns;
-  /** Calls that are started one after another go to the node together, also when that takes several turns. */
+  /** Gathers calls that are started one after another into one batch to the node, even over several turns. */
   toNode: Pick<NodeBatch, "gather" | "release">;
 }>;
 
 /**
  * Answers the calls of a batch, in their order; those that finish early wait for their turn, and no call starts further ahead than it may.
- * Calls that are answered at once are left for a later turn of the event loop when they take too long together. Notifications are run and
- * have no entry; when nothing has an entry the answer is empty text. Answers beyond `responseBytes` are replaced by errors, as geth does it.
+ * Calls that are answered at once are left for a later turn of the event loop if they take too long together. Notifications are run and
+ * have no entry; if nothing has an entry the answer is empty text. Answers beyond `responseBytes` are replaced by errors, as geth does it.
  */
 export function runBatch(
   calls: readonly (Call | BadCall)[],
@@ -47,7 +47,7 @@ export function runBatch(
   return run;
 }
 
-/** A batch under way. It takes the answers of its calls, each with the call's place. */
+/** A batch in progress. It receives the answers of its calls, each with the call's place. */
 class BatchRun implements AnswerFlow, TextReceiver<number> {
   readonly limitBytes: number;
   readonly memory: HeldScope;
@@ -55,7 +55,7 @@ class BatchRun implements AnswerFlow, TextReceiver<number> {
   readonly #limits: BatchLimits;
   readonly #dependencies: BatchDependencies;
   readonly #writer: OrderedWriter;
-  /** Of the calls under way, by their places. */
+  /** Flows of the calls in progress, by their places. */
   readonly #flows: (AnswerFlow | undefined)[] = [];
   readonly #settled: Uint8Array;
   #next = 0;
@@ -78,7 +78,7 @@ class BatchRun implements AnswerFlow, TextReceiver<number> {
     );
   }
 
-  /** Starts what may start, and sends what is in its turn. */
+  /** Starts the calls that may start, and sends the answers whose turn it is. */
   goOn(): void {
     // An answer that comes at once, or before a later turn, calls back into here; the steps see what it changed.
     if (this.#isRunning || this.#isCancelled) return;
@@ -157,14 +157,14 @@ class BatchRun implements AnswerFlow, TextReceiver<number> {
   }
 }
 
-/** The entry of an answer; a notification has none. */
+/** Returns the entry of an answer; empty for a notification. */
 function entryText(id: string | undefined, answer: TextAnswer | CollectionFailure): string {
   if (id === undefined) return "";
   if (typeof answer === "string") return formatErrorAnswer(id, collectionErrors[answer]);
   return answer.text.endsWith("}") ? answer.text : answer.text.trimEnd();
 }
 
-/** Parts without the white space that nodes end an answer with. */
+/** Returns parts without the white space that nodes end an answer with. */
 function withoutEnd(parts: readonly Buffer[]): readonly Buffer[] {
   const last = parts.at(-1);
   if (last === undefined) return parts;

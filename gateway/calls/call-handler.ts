@@ -13,7 +13,7 @@ import { CallRecord, noMethod } from "./call-record.ts";
 import { chargeCall } from "./charge.ts";
 import type { SubscriptionAnswer } from "./subscriptions.ts";
 
-/** Answers one call: the catalogue, then limits, then constants, cache and node. What is no call is charged, too. Never throws. */
+/** Answers one call: the catalogue, then limits, then constants, cache and node. An invalid call is charged, too. Never throws. */
 export type CallHandler = (call: Call | BadCall, context: CallContext, sink: AnswerSink) => AnswerFlow;
 
 /** Creates the handler of all listeners' calls. */
@@ -62,7 +62,7 @@ function keyOf(method: string, params: string): string {
   return key;
 }
 
-/** Reads what the limits on a method's parameters let pass. */
+/** Reads a call whose parameters have limits, in one piece or several. */
 function readWithin(record: CallRecord, params: string): AnswerFlow {
   const { policy, tier, dependencies, method } = record;
   const head = dependencies.head.known();

@@ -19,7 +19,7 @@ import type { CallDependencies } from "./call-dependencies.ts";
 const stepBytes = 65_536;
 const bytesOfKiB = 1_024;
 
-/** In the place of a method that the caller can't call, or of none at all. */
+/** Stands for a method that the caller can't call, or that does not exist. */
 export const noMethod: Method = defineNodeMethod({
   name: "unknown",
   summary: "No method",
@@ -32,7 +32,7 @@ export const noMethod: Method = defineNodeMethod({
 
 /**
  * One call from its message to the end of its answer, under the policy that was in force when it came. What is known later is filled in as the
- * call goes on. It is what the node's answer is given to: it charges its caller for the answer's length, and hands it on to the client. One
+ * call goes on. It receives the node's answer, charges its caller for the answer's length, and passes it on to the client. One
  * object, because a batch has many.
  */
 export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
@@ -44,28 +44,28 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   readonly id: string;
   readonly context: CallContext;
   readonly caller: string;
-  /** What the caller may call by this name, or {@link noMethod}. */
+  /** The method that the caller may call by this name, or {@link noMethod}. */
   readonly method: Method;
   /** JSON text of an array, in the form in which it was checked, and the `buildCallKey` of method and parameters; empty until then. */
   params = "";
   key = "";
-  /** The whole call as the client wrote it, when the node gets it so. */
+  /** The whole call as the client wrote it, if the node gets it so. */
   wire: string | undefined;
-  /** Sends the call to the node with others of its batch; undefined: it goes alone. */
+  /** Sends the call to the node with others of its batch; undefined if it goes alone. */
   sender: NodeSender | undefined;
-  /** What goes on to the node: the client's own, unless the call is traced here. */
+  /** Trace context that goes on to the node: the client's own, unless the call is traced here. */
   traceContext: TraceContext | undefined;
   readonly #client: AnswerSink;
   readonly #isCharged: boolean;
   #answerBytes = 0;
   #chargedKiB = 0;
-  /** The gate that let the call to the node, and when. */
+  /** The gate that let the call to the node, and the time of that. */
   #gate: LoadGate | undefined;
   #requestedAt = 0;
   #heldBytes = 0;
   #hasLeft = false;
 
-  /** `client` is the sink that the client's answer goes to. */
+  /** `client` is the sink that receives the client's answer. */
   constructor(dependencies: CallDependencies, call: Call | BadCall, context: CallContext, client: AnswerSink) {
     const policy = dependencies.policy();
     const { caller } = context;
@@ -112,7 +112,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     trace?.end(call);
   }
 
-  /** Lets the call to the node when a gate has room for it. It gives its place back when it is `done`, or by `leave`. */
+  /** Lets the call to the node if a gate has room for it. It releases its place when it is `done`, or by `leave`. */
   enter(gate: LoadGate): LoadRefusal | undefined {
     const { dependencies, policy, context } = this;
     const refusal = gate.enter(this.caller, this.tier, this.method.costUnits, policy.settings.overload);
@@ -123,7 +123,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     return undefined;
   }
 
-  /** Gives its place back, and what is held. */
+  /** Releases its place, and what is held. */
   leave(): void {
     if (this.#heldBytes > 0) this.release(this.#heldBytes);
     this.#hasLeft = true;
@@ -196,7 +196,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   }
 
   /**
-   * Charges the caller for what came of the answer, beyond what every answer has free. Nobody knows a length before the call is made: the caller
+   * Charges the caller for the answer so far, beyond what every answer has free. Nobody knows a length before the call is made: the caller
    * owes it, and calls again when it is paid.
    */
   #charge(): void {

@@ -5,7 +5,7 @@ import { refuseCall } from "./call-end.ts";
 import type { CallRecord } from "./call-record.ts";
 import { LateFlow } from "./late-flow.ts";
 
-/** Goes on with a call when its caller's rate allows so many units more. */
+/** Continues with a call once its caller's rate allows so many units more. */
 export function chargeCall(
   record: CallRecord,
   costUnits: number,

@@ -19,14 +19,14 @@ export const smallBytes = 4_096;
 
 const bytesOfKiB = 1_024;
 
-/** What the bytes of a large message cost. */
+/** Computes the cost of a message's bytes, in compute units. */
 export function priceBytes(lengthBytes: number, unitsPerKiB: number): number {
   return Math.floor(lengthBytes / bytesOfKiB) * unitsPerKiB;
 }
 
 /**
- * Holds a message in its connection's memory until it is answered, and charges the bytes of a large one before any of it is looked at.
- * Whoever can't pay them is refused with the id null; `proceed` answers to the sink that it is given.
+ * Holds a message in its connection's memory until it is answered, and charges the bytes of a large one before any of it is read.
+ * Callers that can't pay them are refused with the id null; `proceed` answers to the sink that it is given.
  */
 export type MessageCharge = (
   body: Buffer,
@@ -51,13 +51,13 @@ export function createMessageCharge(dependencies: CallDependencies): MessageChar
   };
 }
 
-/** The id that a refusal of a message bears. A batch is not read for nothing. */
+/** Returns the id that a refusal of a message bears. A batch is not read for nothing. */
 function idOf(body: Buffer, limits: MessageLimits): string {
   const read = isBatch(body) ? undefined : readMessage(body, limits);
   return (read?.kind === "single" ? read.call.id : undefined) ?? "null";
 }
 
-/** Reads a message in turns of the event loop, and goes on with it in another one. */
+/** Reads a message in turns of the event loop, and continues with it in another one. */
 export function readInTurns(
   body: Buffer,
   limits: MessageLimits,

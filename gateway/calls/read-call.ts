@@ -12,7 +12,7 @@ import { readSplit } from "../reads/split-read.ts";
 
 type Overload = PolicySettings["overload"];
 
-/** Answers a checked call from the cache, or lets it to the node when there is room. `key` is the `buildCallKey` of the two. */
+/** Answers a checked call from the cache, or lets it to the node if there is room. `key` is the `buildCallKey` of the two. */
 export function readOne(record: CallRecord, params: string, key: string): AnswerFlow {
   const { call, context, dependencies, method } = record;
   const { reads } = dependencies;
@@ -42,14 +42,14 @@ export function readOne(record: CallRecord, params: string, key: string): Answer
 }
 
 /**
- * Whether calls of a method go to the node in one batch with others of theirs: what may be asked twice and is not heavy. A node may answer
- * a batch one call after the other; heavy calls would wait for each other.
+ * Whether calls of a method go to the node in one batch with others of theirs: those that may be repeated and are not heavy. A node may
+ * answer a batch one call after the other; heavy calls would wait for each other.
  */
 export function isBatchable({ repeatable, costUnits }: Method, { heavyCostUnits }: Overload): boolean {
   return repeatable && costUnits < heavyCostUnits;
 }
 
-/** What can't change is right without the node; of a node on another chain even that is not known to be this chain's. */
+/** Returns the cached answer. While the node is unfit only a lasting one, which is right without it; none if the node may be on another chain. */
 function cachedAnswer(
   reads: NodeReads,
   { method, key, unfit }: Readonly<{ method: Method; key: string; unfit: RpcError | undefined }>,
@@ -58,7 +58,7 @@ function cachedAnswer(
   return isOffChain(unfit) ? undefined : reads.lasting(method, key);
 }
 
-/** Why the node is not to be asked; undefined when it is. */
+/** Returns the error that explains why the node is not to be queried; undefined if it is fit. */
 export function explainUnfit({ dependencies, policy, method }: CallRecord): RpcError | undefined {
   const fitness = dependencies.nodeFitness();
   if (fitness === "fit") return undefined;
@@ -67,12 +67,12 @@ export function explainUnfit({ dependencies, policy, method }: CallRecord): RpcE
   return method.whileBehind === true || policy.settings.behind.reads === "serve" ? undefined : rpcErrors.nodeBehind;
 }
 
-/** Whether the node is not known to be on this chain: then nothing is said for it. */
+/** Whether the node is not known to be on this chain: then nothing is answered in its name. */
 export function isOffChain(unfit: RpcError | undefined): boolean {
   return unfit === rpcErrors.anotherChain || unfit === rpcErrors.chainUnknown;
 }
 
-/** Reads a range in pieces. It is charged as that many calls, and takes one place among those under way. */
+/** Reads a range in pieces. It is charged as that many calls, and takes one place among those in flight. */
 export function readInPieces(record: CallRecord, pieces: readonly string[]): AnswerFlow {
   const unfit = explainUnfit(record);
   if (unfit !== undefined) return answerWithoutNode(record, unfit);

@@ -1,6 +1,6 @@
 import type { RpcError } from "../errors.ts";
 
-/** What a subscribing call comes to, as JSON text or as an error. */
+/** Outcome of a subscribing call, as JSON text or as an error. */
 export type SubscriptionAnswer =
   | Readonly<{ kind: "result"; json: string }>
   | Readonly<{ kind: "error"; error: RpcError }>

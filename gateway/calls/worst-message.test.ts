@@ -20,7 +20,7 @@ async function quickest(body: Buffer): Promise<TurnTimes> {
 
 const plain = { ratio: 1, spaces: 0, frame: 0, items: 1 } as const;
 
-/** What `npm run bench:worst-message` found, one of a kind. */
+/** Messages that `npm run bench:worst-message` found, one of a kind. */
 const shapes: readonly MessageShape[] = [
   { ...plain, method: "eth_getLogs", frame: 2, atoms: ["deep", "deep"], bytes: 5_946, items: 100 },
   { ...plain, method: "eth_getLogs", frame: 3, atoms: ["deepObject", "number"], spaces: 44, bytes: 4_000, items: 200 },

@@ -1,30 +1,30 @@
-/** What is known of the chain's head. */
+/** Known head of the chain. */
 export type ChainHead = Readonly<{ latest: bigint; finalized: bigint | undefined }>;
 
 /** A block at the head of the chain; `madeAtMs` is the time that it bears, in milliseconds since 1970. */
 export type HeadBlock = Readonly<{ number: bigint; hash: string; madeAtMs?: number | undefined }>;
 
 /**
- * What the gateway knows of the head of the chain. `generation` counts its changes: what was read within one generation is
- * forgotten with it, also when a reorganisation comes back to a block that was the head before.
+ * The gateway's knowledge of the chain's head. `generation` counts its changes: what was read within one generation is
+ * forgotten with it, even if a reorganisation comes back to a block that was the head before.
  */
 export type Head = Readonly<{
-  /** The head, while its word is fresh. */
+  /** Returns the head while it is fresh, else undefined. */
   known: () => ChainHead | undefined;
   generation: () => number;
-  /** The node said that this block is its head. */
+  /** Notes that the node reported this block as its head. */
   advance: (block: HeadBlock) => void;
-  /** The node said which block is final. */
+  /** Notes that the node reported this block as final. */
   finalize: (number: bigint) => void;
-  /** The node, or the connection to it, is not what it was: nothing that was known holds. */
+  /** Forgets everything, because the node, or the connection to it, may have been replaced. */
   lose: () => void;
-  /** Milliseconds since the node last reported its head; infinite before the first time. */
+  /** Returns the milliseconds since the node last reported its head; infinite before the first time. */
   ageMs: () => number;
-  /** Age of the head's block by the time that it bears, or else since it was first reported; undefined while the head is not known. */
+  /** Returns the age of the head's block by its own time, or else since it was first reported; undefined while the head is not known. */
   blockAgeMs: () => number | undefined;
 }>;
 
-/** Keeps the head as the node reports it. */
+/** Creates a head that the node's reports advance. */
 export function createHead(
   options: Readonly<{ staleAfterMs: number }>,
   { now, wallClock }: Readonly<{ now: () => number; wallClock: () => number }>,

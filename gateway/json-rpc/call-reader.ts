@@ -17,20 +17,20 @@ import { readName } from "./method-names.ts";
 const envelopeMembers = 64;
 /** Longest id and name of a method, as JSON text. */
 const nameBytes = 1_024;
-/** Longest that a member's name, or the version, can be with all its characters escaped, and its quotes. */
+/** Longest text of a member's name, or of the version, with all its characters escaped, and its quotes. */
 const escapedBytes = 64;
-/** Messages up to this size are sliced as one string; of longer ones only what is kept is made a string. */
+/** Longest message that is sliced as one string; of a longer one only what is kept is made a string. */
 const wholeTextBytes = 65_536;
 const bytesOfKiB = 1_024;
 const zero = 0x30;
 
-/** How most clients write a call, which is how the node gets it: what stands around its id, its method and its params. */
+/** Texts around the id, the method and the params of a call, as most clients write it and as the node gets it. */
 const idFirst = '{"jsonrpc":"2.0","id":';
 const methodNext = ',"method":';
 const paramsNext = ',"params":';
 /** Keys of such a call, and its values before the params. */
 const usualValues = 7;
-/** Longest that is read so: what turns out to be written another way is scanned twice. */
+/** Longest call that is read so: one that turns out to be written another way is scanned twice. */
 const usualBytes = 4_096;
 /** Most digits of an id that is a number without loss. */
 const idDigits = 15;
@@ -46,7 +46,7 @@ export class CallReader {
   #depth: number;
   #isBatch = false;
   #budget: ScanBudget = { values: 0, endsAt: 0 };
-  /** Where the reader stands, or {@link notJson}. */
+  /** Offset of the reader, or {@link notJson}. */
   at: number;
 
   constructor(bytes: Buffer, at: number, limits: MessageLimits) {
@@ -57,7 +57,7 @@ export class CallReader {
     this.at = at;
   }
 
-  /** Whether the last call was more than is read. */
+  /** Whether the last call exceeded the limits of what is read. */
   get isOver(): boolean {
     return this.#budget.values < 0;
   }
@@ -97,8 +97,8 @@ export class CallReader {
   }
 
   /**
-   * Reads a short call that is written as most are; any other, and one that can't be read, is left where it stands. Of a batch's call the text is
-   * kept: to put so many together again takes several times their bytes.
+   * Reads a short call that is written as most are; undefined for any other, and for one that can't be read, at which the reader stays. Of a batch's
+   * call the text is kept: to put so many together again takes several times their bytes.
    */
   #readUsual(): Call | undefined {
     const bytes = this.#bytes;
@@ -176,7 +176,7 @@ export class CallReader {
     return this.#text === undefined ? this.#bytes.toString("latin1", start, end) : this.#text.slice(start, end);
   }
 
-  /** Which member of an envelope the key at `at` names, of which the scanner has made sure that it is a string. */
+  /** Returns the member of an envelope that the key at `at` names; the scanner has made sure that it is a string. */
   #memberAt(at: number): Member | undefined {
     const bytes = this.#bytes;
     if (isAt(bytes, at, '"jsonrpc"')) return "jsonrpc";
@@ -213,7 +213,7 @@ function isId(text: string): boolean {
   return code !== 0x7b && code !== 0x5b && text.length <= nameBytes;
 }
 
-/** The value of a JSON string as a binary string; empty when the text is another kind of value. */
+/** Returns the value of a JSON string as a binary string; empty if the text is another kind of value. */
 function stringValue(json: string): string {
   if (json.charCodeAt(0) !== 0x22) return "";
   if (!json.includes("\\")) return json.slice(1, -1);

@@ -5,11 +5,11 @@ export type Call = Readonly<{
   /** JSON text of the id, byte for byte; undefined for a notification, which gets no answer. */
   id: string | undefined;
   method: string;
-  /** JSON text of the parameters; undefined when absent or null. Any JSON value: whether it is an array is for later. */
+  /** JSON text of the parameters; undefined if absent or null. Any JSON value: whether it is an array is checked later. */
   params: string | undefined;
-  /** The {@link buildCallKey} of method and parameters as they are, when the call is known from before. */
+  /** The {@link buildCallKey} of method and parameters as they are, if the call is known already. */
   key?: string;
-  /** Of a batch's call its text as it came, where that is byte for byte what `formatCall` writes of its parts. */
+  /** Text of a batch's call as it came, if that is byte for byte what `formatCall` writes of its parts. */
   wire?: string;
   /** Whole KiB of the call; absent below one. */
   kib?: number;
@@ -19,22 +19,22 @@ export type Call = Readonly<{
 export type BadCall = Readonly<{
   id: string;
   error: RpcError;
-  /** The limit that refused it, when one did. */
+  /** The limit that refused it, if one did. */
   limit?: "batch" | "message";
   kib?: number;
 }>;
 
-/** What one request body or WebSocket message is. */
+/** Content of one request body or WebSocket message. */
 export type Message =
   | Readonly<{ kind: "single"; call: Call | BadCall }>
   | Readonly<{ kind: "batch"; calls: readonly (Call | BadCall)[] }>;
 
-/** Whether this is something that can only be answered with its error. */
+/** Whether this can only be answered with its error. */
 export function isBad(call: Call | BadCall): call is BadCall {
   return "error" in call;
 }
 
-/** By what equal calls are known; `params` is the JSON text of an array. */
+/** Builds the key by which equal calls are recognised; `params` is the JSON text of an array. */
 export function buildCallKey(method: string, params: string): string {
   return `${method} ${params}`;
 }

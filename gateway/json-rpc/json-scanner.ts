@@ -13,7 +13,7 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 
-/** What may follow a backslash, besides `u`. */
+/** Characters that may follow a backslash, besides `u`. */
 const escapes: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 
 /** Bytes that stand for themselves in a string. */
@@ -24,16 +24,16 @@ const plain = Uint8Array.from({ length: 256 }, (_, code) =>
 /** Longest run of white space that is read; a longer one is no JSON here. */
 const spaceBytes = 65_536;
 
-/** What the scanner answers for text that is no JSON, and for text that is more than its budget allows. */
+/** Result of the scanner for text that is not JSON, and for text that exceeds its budget. */
 export const notJson = -1;
 
 /**
- * What a scan may still meet: values, keys and escapes, of which each costs many times what a byte of a string does, and bytes up to
+ * Rest of a scan's budget: values, keys and escapes, of which each costs many times what a byte of a string does, and bytes up to
  * `endsAt`. A scan that ends with {@link notJson} and a negative count was over its budget.
  */
 export type ScanBudget = { values: number; readonly endsAt: number };
 
-/** A budget for what is trusted, or was scanned before. */
+/** Creates a budget for text that is trusted, or was scanned before. */
 export function createAmpleBudget(): ScanBudget {
   return { values: 0x3fffffff, endsAt: 0x3fffffff };
 }
@@ -46,7 +46,7 @@ export function isAt(bytes: Uint8Array, at: number, characters: string): boolean
   return true;
 }
 
-/** Offset of the first character at or after `at` that is no white space; after 64 KiB of it, of the next that is. */
+/** Returns the offset of the first character at or after `at` that is not white space; after 64 KiB of it, of the next that is. */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   const end = at + spaceBytes;
   for (;;) {
@@ -57,13 +57,13 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Offset of the first byte from `at` on, and before `until`, that does not stand for itself in a string. */
+/** Returns the offset of the first byte from `at` on, and before `until`, that does not stand for itself in a string. */
 export function skipPlain(bytes: Uint8Array, at: number, until: number): number {
   while (at < until && plain[bytes[at] ?? 0] === 1) at += 1;
   return at;
 }
 
-/** Offset after the string that starts at `at`, or {@link notJson}. */
+/** Returns the offset after the string that starts at `at`, or {@link notJson}. */
 export function skipString(bytes: Uint8Array, at: number, budget: ScanBudget): number {
   if (bytes[at] !== quote) return notJson;
   const { endsAt } = budget;
@@ -80,7 +80,7 @@ export function skipString(bytes: Uint8Array, at: number, budget: ScanBudget): n
   }
 }
 
-/** Offset after an escape, whose backslash stands before `at`, or {@link notJson}. */
+/** Returns the offset after an escape, whose backslash stands before `at`, or {@link notJson}. */
 export function skipEscape(bytes: Uint8Array, at: number): number {
   const code = bytes[at] ?? 0;
   if (code === 0x75) {
@@ -135,7 +135,7 @@ function skipScalar(bytes: Uint8Array, at: number, budget: ScanBudget): number {
   }
 }
 
-/** Offset of the value after the key that starts at `at`, or {@link notJson}. */
+/** Returns the offset of the value after the key that starts at `at`, or {@link notJson}. */
 export function skipKey(bytes: Uint8Array, at: number, budget: ScanBudget): number {
   budget.values -= 1;
   const end = skipString(bytes, at, budget);
@@ -147,12 +147,12 @@ export function skipKey(bytes: Uint8Array, at: number, budget: ScanBudget): numb
 /** Deepest nesting that any setting allows. */
 const mostDepth = 10_000;
 
-/** What closes the containers that are open. One for all scans, of which none begins within another. */
+/** Closing brackets of the open containers. One array for all scans, because none begins within another. */
 const closers = new Uint8Array(mostDepth);
 
 /**
- * Offset after the JSON value that starts at `at` (no white space before it), or {@link notJson}; also when arrays and objects
- * nest deeper than `maxDepth`, or the value is more than the budget allows.
+ * Returns the offset after the JSON value that starts at `at` (no white space before it), or {@link notJson}; also if arrays and objects
+ * nest deeper than `maxDepth`, or the value exceeds the budget.
  */
 export function skipValue(bytes: Uint8Array, at: number, maxDepth: number, budget: ScanBudget): number {
   const most = Math.min(maxDepth, mostDepth);

@@ -8,7 +8,7 @@ import { createMessageReader, type MessageReader } from "./known-messages.ts";
 import { readMessage } from "./read-message.ts";
 
 const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
-/** Values in the place of an id: such as the reader knows by their digits, and such as look like them. */
+/** Values in the place of an id: those that the reader knows by their digits, and lookalikes. */
 const ids = [
   "1",
   "2",
@@ -53,7 +53,7 @@ function withId(shape: string, id: string): Buffer {
   return Buffer.from(shape.replaceAll("#", id), "utf8");
 }
 
-/** What a reader makes of a message, without the key that only known calls have, which is looked at here. */
+/** Reads a message without the key that only known calls have, which is checked here. */
 function readBy(read: MessageReader, body: Buffer, bounds = limits): Message {
   const message = read(body, bounds);
   if (message.kind === "batch" || isBad(message.call) || message.call.key === undefined) return message;
@@ -67,7 +67,7 @@ function isKnown(read: MessageReader, text: string, bounds = limits): boolean {
   return message.kind === "single" && !isBad(message.call) && message.call.key !== undefined;
 }
 
-/** The message with each run of digits that may be its id, in turn, replaced by other ids. */
+/** Returns the message with each run of digits that may be its id, in turn, replaced by other ids. */
 function withOtherIds(body: Buffer): readonly Buffer[] {
   const text = body.toString("latin1");
   return [...text.matchAll(/"id":\d+/g)]
@@ -77,7 +77,7 @@ function withOtherIds(body: Buffer): readonly Buffer[] {
     );
 }
 
-/** The message with one byte that is another, one that is missing, and one that is there twice. */
+/** Returns the message with one byte changed, with one missing, and with one repeated. */
 function nearMisses(body: Buffer, place: number, byte: number): readonly Buffer[] {
   const at = place % (body.length + 1);
   const changed = Buffer.from(body);

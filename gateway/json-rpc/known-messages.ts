@@ -11,13 +11,13 @@ const idDigits = 15;
 
 const zero = 0x30;
 const closeBrace = 0x7d;
-/** How most clients begin a call, up to its id. */
+/** Beginning of most clients' calls, up to the id. */
 const idFirst = '{"jsonrpc":"2.0","id":';
-/** What comes before the id of those that end with it, and after it. */
+/** Texts before and after the id of a call that ends with it. */
 const idLast = '"id":';
 const versionLast = ',"jsonrpc":"2.0"}';
 
-/** A call that was read, as its message was but for the digits of its id, which stand in their place. */
+/** A call that was read, with its message's text, in which the digits of the id vary. */
 type KnownMessage = Readonly<{
   /** In their own memory: a part of the pool that small buffers share would keep all of that pool alive. */
   bytes: Uint8Array;
@@ -32,13 +32,13 @@ type KnownMessage = Readonly<{
 export type MessageReader = (body: Buffer, limits: MessageLimits) => Message;
 
 /**
- * Creates a reader that knows a call again when it differs from one that was read before by nothing but its id, a plain integer. A client asks
+ * Creates a reader that recognises a call that differs from an earlier one by nothing but its id, a plain integer. A client sends
  * the same again and again: its call need not be scanned each time, and its texts are the same strings each time, which are
  * found in maps without a look at their characters. What comes for the second time is remembered; each place has the latest.
  */
 export function createMessageReader(): MessageReader {
   const known: (KnownMessage | undefined)[] = Array.from({ length: places });
-  /** Hashes of what came, so that what never comes again costs no memory. */
+  /** Hashes of earlier messages, so that one that never comes again costs no memory. */
   const seen = new Uint32Array(places);
   let limitsOfAll: MessageLimits | undefined;
 
@@ -64,7 +64,7 @@ export function createMessageReader(): MessageReader {
   };
 }
 
-/** Where the digits of an id begin that is a plain integer, in one of the usual places of a call; -1 when there are none. */
+/** Returns the start of an id that is a plain integer, in one of the usual places of a call; -1 if there is none. */
 function startOfId(body: Buffer): number {
   if (isAt(body, 0, idFirst)) return isId(body, idFirst.length) ? idFirst.length : -1;
   let end = body.length - 1;
@@ -93,7 +93,7 @@ function numberAt(body: Buffer, start: number, end: number): number {
   return number;
 }
 
-/** A hash of all but the id, as FNV-1a makes it, four bytes at a time. */
+/** Hashes everything but the id, as FNV-1a does, four bytes at a time. */
 function hashAround(body: Buffer, idStart: number, idEnd: number): number {
   return hashOn(hashOn(0x811c9dc5, body, 0, idStart), body, idEnd, body.length) >>> 0;
 }
@@ -120,7 +120,7 @@ function isSame({ bytes, idStart, idEnd }: KnownMessage, body: Buffer, start: nu
 }
 
 /**
- * What is to be remembered of a message; undefined when it is no call, or its id is not read from the digits here. A second "id" may follow
+ * Builds the message to remember; undefined if it is no call, or its id is not read from the digits here. A second "id" may follow
  * the first one, so that the message is read with another id in this place: it comes back, or this is not where the id is read.
  */
 function remembered(

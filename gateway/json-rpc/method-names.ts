@@ -6,14 +6,14 @@ const places = 64;
 const longest = 64;
 const quote = 0x22;
 
-/** What the name of a method is written with that stands for itself in JSON. */
+/** Characters of a method's name that stand for themselves in JSON. */
 const ofName = Uint8Array.from({ length: 256 }, (_, code) => Number(/\w/.test(String.fromCharCode(code))));
 
-/** The latest names; all callers' calls share them, because what a name is called says nothing of who sent it. */
+/** The latest names; all callers' calls share them, because a name says nothing of who sent it. */
 const known: (string | undefined)[] = Array.from({ length: places });
 
 /**
- * The name in the JSON string at `at`, when it is short and written without an escape, as every method's is; undefined for any other. A name
+ * Reads the name in the JSON string at `at`, if it is short and written without an escape, as every method's is; undefined for any other. A name
  * that came before is the same string each time: what is cut out of a message keeps all of it alive, and has to be hashed to be
  * found in a map.
  */

@@ -1,12 +1,12 @@
 import { formatRpcError, type RpcError } from "../errors.ts";
 import { readObject } from "./read-object.ts";
 
-/** What the node answered, as slices of JSON text. */
+/** Answer of the node, as a slice of JSON text. */
 export type NodeAnswer = Readonly<{ kind: "result" | "error"; json: string }>;
 
 /**
- * Takes the result or the error out of the node's answer to a call with this id. The layout that nodes write is recognised by
- * its first bytes; another one is scanned. Undefined when it is no answer.
+ * Reads the result or the error from the node's answer to a call with this id. The layout that nodes write is recognised by
+ * its first bytes; another one is scanned. Undefined if it is no answer.
  */
 export function readAnswer(text: string, id: string): NodeAnswer | undefined {
   const start = `{"jsonrpc":"2.0","id":${id},"result":`;
@@ -21,39 +21,39 @@ export function readAnswer(text: string, id: string): NodeAnswer | undefined {
   return result === undefined ? undefined : { kind: "result", json: result };
 }
 
-/** A binary string in its own memory: a part of a longer one would keep all of that alive. */
+/** Copies a binary string to its own memory: a part of a longer one would keep all of that alive. */
 export function copyText(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1");
 }
 
 const nothing = /^\s*(?:null|\[\s*\]|\{\s*\}|"(?:0x)?")\s*$/;
 
-/** Whether a result says that there is nothing: what may be there a moment later must not be remembered. */
+/** Whether a result is empty: what may be there a moment later must not be remembered. */
 export function isEmptyResult(json: string): boolean {
   return nothing.test(json);
 }
 
-/** JSON text of an answer with a result; `id` and `result` are JSON text and go in byte for byte. */
+/** Formats an answer with a result; `id` and `result` are JSON text and go in byte for byte. */
 export function formatResultAnswer(id: string, result: string): string {
   return `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
 }
 
-/** JSON text of an answer with an error; `id` is JSON text and goes in byte for byte. */
+/** Formats an answer with an error; `id` is JSON text and goes in byte for byte. */
 export function formatErrorAnswer(id: string, error: RpcError): string {
   return formatErrorJsonAnswer(id, formatRpcError(error));
 }
 
-/** JSON text of an answer with an error that is JSON text already, such as the node's own. */
+/** Formats an answer with an error that is JSON text already, such as the node's own. */
 export function formatErrorJsonAnswer(id: string, error: string): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 }
 
-/** JSON text of a call as the node gets it, built here so that no duplicate or odd key of the client's envelope reaches it. */
+/** Formats a call as the node gets it, built here so that no duplicate or odd key of the client's envelope reaches it. */
 export function formatCall(id: string, method: string, params: string | undefined): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params ?? "[]"}}`;
 }
 
-/** A text as a binary string of its UTF-8. */
+/** Returns a text as a binary string of its UTF-8. */
 export function asBinary(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }

@@ -6,7 +6,7 @@ import { skipSpace } from "./json-scanner.ts";
 
 const parseFailure: Message = { kind: "single", call: { id: "null", error: rpcErrors.parse } };
 
-/** A message that is being read: a batch call by call, so that whoever reads a long one can do something else between them. */
+/** A message that is being read: a batch call by call, so that something else can be done between two calls of a long one. */
 export type MessageReading = Readonly<{
   /** Reads on, a call at a time; undefined while there are more. Not to be called again after that. */
   next: () => Message | undefined;
@@ -14,7 +14,7 @@ export type MessageReading = Readonly<{
 
 /**
  * Reads a JSON-RPC 2.0 message: one call or a batch. Never throws; what is no call becomes the error that geth's `rpc`
- * package gives for it. Of equal keys in an envelope the last counts, as in geth; the node never sees the others.
+ * package returns for it. Of equal keys in an envelope the last counts, as in geth; the node never sees the earlier ones.
  */
 export function readMessage(body: Buffer, limits: MessageLimits): Message {
   const reading = beginMessage(body, limits);
@@ -24,12 +24,12 @@ export function readMessage(body: Buffer, limits: MessageLimits): Message {
   }
 }
 
-/** Whether a message is a batch, if it is any. */
+/** Whether a message is a batch, if it is valid at all. */
 export function isBatch(body: Buffer): boolean {
   return body[skipSpace(body, 0)] === 0x5b;
 }
 
-/** Begins to read a message in steps, of which none takes longer than one call of the size that is permitted. */
+/** Begins to read a message in steps, none of which takes longer than one call of the largest size. */
 export function beginMessage(body: Buffer, limits: MessageLimits): MessageReading {
   const isOne = !isBatch(body);
   if (isOne && body.length > limits.callBytes) return read(tooLarge(limits));

@@ -8,12 +8,12 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Deepest nesting that is read in what the node sends. */
+/** Deepest nesting that is read in the node's answers. */
 const depth = 512;
 
 /**
- * The members of a JSON object as slices of its text, by their keys as written; of equal keys the last. Undefined when the
- * text, a binary string, is no JSON object, or one of more than `mostMembers`.
+ * Reads the members of a JSON object as slices of its text, by their keys as written; of equal keys the last. Undefined if the
+ * text, a binary string, is not a JSON object, or has more than `mostMembers`.
  */
 export function readObject(
   text: string,
@@ -41,7 +41,7 @@ export function readObject(
 }
 
 /**
- * The element at `index` of a JSON array that the scanner has accepted, as a slice of its text; undefined beyond its end. What was accepted
+ * Finds the element at `index` of a JSON array that the scanner has accepted, as a slice of its text; undefined beyond its end. Accepted text
  * is only walked over.
  */
 export function findElement(array: string, index: number): string | undefined {
@@ -64,7 +64,7 @@ export function findElement(array: string, index: number): string | undefined {
   return undefined;
 }
 
-/** Where the string ends that begins at `start`. */
+/** Returns the offset of the quote that closes the string at `start`. */
 function closingQuote(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end - 1;
@@ -74,7 +74,7 @@ function closingQuote(text: string, start: number): number {
   return text.length;
 }
 
-/** The elements of a JSON array as slices of its text; none when the text, a binary string, is no JSON array. */
+/** Splits a JSON array into its elements, as slices of its text; empty if the text, a binary string, is not a JSON array. */
 export function splitElements(array: string): readonly string[] {
   const elements: string[] = [];
   const bytes = Buffer.from(array, "latin1");

@@ -17,17 +17,17 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 
-/** What stands at the scan's place: a value's start, the middle of a string that is a value or a key, or what follows a value. */
+/** Part of the text at the scan's offset: a value's start, the middle of a string that is a value or a key, or what follows a value. */
 type Place = "value" | "string" | "key" | "next";
 
 /**
- * Scans JSON values, one after another, as `skipValue` does, in steps: for values that are so long that everything else would wait. What it reads is trusted, and
- * bounded by its reader.
+ * Scans JSON values, one after another, as `skipValue` does, but in steps: for values that are so long that everything else would wait. The
+ * text is trusted, and bounded by its reader.
  */
 export class ValueScan {
   readonly #bytes: Uint8Array;
   readonly #budget: ScanBudget = createAmpleBudget();
-  /** What closes the containers that are open. */
+  /** Closing brackets of the open containers. */
   readonly #closers: Uint8Array;
   #open = 0;
   #at = 0;
@@ -46,12 +46,12 @@ export class ValueScan {
     this.#place = "value";
   }
 
-  /** How far it has come. */
+  /** Offset that the scan has reached. */
   get at(): number {
     return this.#at;
   }
 
-  /** Scans on for about so many bytes. Undefined: there is more; else the offset after the value, or {@link notJson}. */
+  /** Scans on for about so many bytes. Returns undefined if there is more, else the offset after the value, or {@link notJson}. */
   step(stepBytes: number): number | undefined {
     const until = this.#at + stepBytes;
     while (this.#at < until) {
@@ -96,7 +96,7 @@ export class ValueScan {
     return this.#beginEntry(closer);
   }
 
-  /** In an object a key is next. */
+  /** Begins a member with its key, or an element with its value. */
   #beginEntry(closer: number | undefined): boolean {
     this.#place = "value";
     if (closer !== closeBrace) return true;
