@@ -11,7 +11,7 @@ const ended = (outcome: CallCount["outcome"], count: number, method = "eth_call"
   count,
 });
 
-/** What is said of calls that ended since the first look. */
+/** Returns the condition after a look at calls that ended since the first look. */
 function judge(calls: readonly CallCount[], before?: ConditionStatus) {
   const history = new CallHistory(60_000);
   history.add(sumCalls({ calls: [] }), 0);
@@ -140,7 +140,7 @@ function startWatch() {
   );
   return {
     state,
-    /** The condition after the next look, so many milliseconds later. */
+    /** Returns the condition after the next look, so many milliseconds later. */
     look: async (laterMs: number) => {
       await vi.waitUntil(() => waits.length > 0);
       clock.nowMs += laterMs;

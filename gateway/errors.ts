@@ -1,4 +1,4 @@
-/** An error as JSON-RPC carries it; `data`, when there is some, is JSON text. */
+/** An error as JSON-RPC carries it; `data`, if there is any, is JSON text. */
 export type RpcError = Readonly<{ code: number; message: string; data?: string }>;
 
 /** Codes of JSON-RPC 2.0 (section 5.1), EIP-1474 (`limitExceeded`) and geth (`timeout`, `responseTooLarge`). */
@@ -54,7 +54,7 @@ export const rpcErrors = {
   },
 } as const satisfies Record<string, RpcError>;
 
-/** What a client gets when a call to the node fails. */
+/** Errors that a client gets when a call to the node fails. */
 export const nodeFailureErrors = {
   timeout: rpcErrors.timeout,
   tooLarge: rpcErrors.responseTooLarge,
@@ -64,44 +64,44 @@ export const nodeFailureErrors = {
   badAnswer: rpcErrors.badAnswer,
 } as const satisfies Record<string, RpcError>;
 
-/** Why a call to the node failed; `slowReader`: the client did not take its answer, and others needed the connection. */
+/** Reason for which a call to the node failed; `slowReader`: the client did not take its answer, and other callers needed the connection. */
 export type NodeFailure = keyof typeof nodeFailureErrors;
 
-/** What a client gets in place of an answer that could not be collected whole. */
+/** Errors that a client gets in place of an answer that could not be collected whole. */
 export const collectionErrors = {
   broken: rpcErrors.nodeUnavailable,
   tooLong: rpcErrors.responseTooLarge,
   tooMuchHeld: rpcErrors.tooMuchHeld,
 } as const satisfies Record<string, RpcError>;
 
-/** Why an answer could not be collected whole: it was cut short, is longer than allowed, or memory ran short. */
+/** Reason for which an answer could not be collected whole: it was cut short, is longer than allowed, or memory ran short. */
 export type CollectionFailure = keyof typeof collectionErrors;
 
 const shownMethodLength = 100;
 
-/** The method that is unknown, or not for this caller: both look the same, so that nothing is learned from the difference. */
+/** Error for a method that is unknown, or not for this caller: both look the same, so that nothing is learned from the difference. */
 export function methodNotFound(method: string): RpcError {
   const shown = method.length <= shownMethodLength ? method : `${asciiPrefix(method.slice(0, shownMethodLength))}...`;
   return { code: rpcCodes.methodNotFound, message: `the method ${shown} does not exist/is not available` };
 }
 
-/** A call that is larger than may be, or has more in it. */
+/** Error for a call that is too large, or has too much in it. */
 export function callTooLarge({ callBytes, callValues }: Readonly<{ callBytes: number; callValues: number }>): RpcError {
   const message = `request too large: one call may have ${callBytes} bytes, and ${callValues} values, keys and escaped characters`;
   return { code: rpcCodes.invalidRequest, message };
 }
 
-/** Parameters that are larger than the method can need. */
+/** Error for parameters that are larger than the method can need. */
 export function paramsTooLarge(method: string, bytes: number, limitBytes: number): RpcError {
   return invalidParams(`params too large: ${bytes} bytes, limited to ${limitBytes} bytes for ${method}`);
 }
 
-/** A parameter that can't be accepted (JSON-RPC 2.0, invalid params). */
+/** Error for a parameter that can't be accepted (JSON-RPC 2.0, invalid params). */
 export function invalidParams(message: string): RpcError {
   return { code: rpcCodes.invalidParams, message };
 }
 
-/** The subscription that the eth namespace does not have. */
+/** Error for a subscription that the eth namespace does not have. */
 export function unknownSubscription(name: string): RpcError {
   return {
     code: rpcCodes.methodNotFound,
@@ -109,7 +109,7 @@ export function unknownSubscription(name: string): RpcError {
   };
 }
 
-/** A block range above its cap; the message ends with a range that is allowed, which client libraries read. `code` is a setting. */
+/** Error for a block range above its cap; the message ends with a range that is allowed, which client libraries read. `code` is a setting. */
 export function rangeTooLarge(
   code: number,
   { blocks, capBlocks, permitted }: Readonly<{ blocks: bigint; capBlocks: number; permitted: string }>,
@@ -118,33 +118,33 @@ export function rangeTooLarge(
   return { code, message };
 }
 
-/** The caller has no units left for `seconds`. */
+/** Error for a caller that has no units left for `seconds`. */
 export function rateExceeded(seconds: number): RpcError {
   return { code: rpcCodes.limitExceeded, message: `rate limit exceeded; try again in ${seconds} s` };
 }
 
-/** The caller has `limit` calls under way. */
+/** Error for a caller that has `limit` calls in flight. */
 export function tooManyCalls(limit: number): RpcError {
   return { code: rpcCodes.limitExceeded, message: `more than ${limit} calls at a time; try again later` };
 }
 
-/** The client has `limit` subscriptions. */
+/** Error for a client that has `limit` subscriptions. */
 export function tooManySubscriptions(limit: number): RpcError {
   return { code: rpcCodes.limitExceeded, message: `more than ${limit} subscriptions; end one first` };
 }
 
-/** The caller has begun `limit` of the gateway's subscriptions at the node. */
+/** Error for a caller that has begun `limit` of the gateway's subscriptions at the node. */
 export function tooManyUpstreamSubscriptionsOfCaller(limit: number): RpcError {
   const message = `more than ${limit} different subscriptions of one caller; end one first`;
   return { code: rpcCodes.limitExceeded, message };
 }
 
-/** JSON text of an error. */
+/** Formats an error as JSON text. */
 export function formatRpcError({ code, message, data }: RpcError): string {
   return `{"code":${code},"message":${JSON.stringify(message)}${data === undefined ? "" : `,"data":${data}`}}`;
 }
 
-/** Drops what a cut may have left of a multi-byte character. */
+/** Drops the rest of a multi-byte character that a cut has left. */
 function asciiPrefix(text: string): string {
   return text.replace(/[\x80-\xff]+$/, "");
 }

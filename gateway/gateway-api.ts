@@ -2,7 +2,7 @@ import { operationsApi } from "#daemon/http/operations-api.ts";
 import type { Api } from "#daemon/http/open-api.ts";
 import { describeStatusOperation } from "#status/status-api.ts";
 
-/** What the listener for operators of a gateway alone answers. Its RPC describes itself by `rpc.discover`. */
+/** API of the operators' listener of a standalone gateway. Its RPC describes itself by `rpc.discover`. */
 export const gatewayApi: Api = {
   title: "Gatehouse gateway",
   description:

@@ -34,7 +34,7 @@ import { SharedTurns } from "./wire/shared-turns.ts";
 export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
-  /** The node behind the gateway, and what is known of it: requested every call. */
+  /** The node behind the gateway, and what is known of it, which is read at each call. */
   node: Readonly<{
     httpUrl: string;
     webSocketUrl: string;
@@ -54,13 +54,13 @@ export type GatewayDependencies = Readonly<{
 /** URLs of the listeners that run, by name: `public`, `private`, `internal`. */
 export type GatewayUrls = Readonly<Record<string, string>>;
 
-/** A running gateway. Disposing of it lets calls under way finish and closes WebSockets with 1001. */
+/** A running gateway. Disposing of it lets calls in flight finish and closes WebSockets with 1001. */
 export type Gateway = AsyncDisposable &
   Readonly<{
     urls: GatewayUrls;
     readiness: () => ReadinessCheck;
     traffic: () => Promise<Traffic>;
-    /** Forgets what the node said, and closes all subscriptions: it is on another chain. */
+    /** Forgets what the node reported, and closes all subscriptions, because the node is on another chain. */
     disown: () => void;
   }>;
 

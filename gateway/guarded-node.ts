@@ -30,10 +30,10 @@ import type { Traffic } from "./observe/traffic.ts";
 /** Bodies that the operations listener takes; none of its routes needs one. */
 const bodyLimitBytes = 1_024;
 
-/** Time between two looks at whether the gateway serves; it is looked at for each `/readyz`, too. */
+/** Time between two looks at whether the gateway serves; each `/readyz` looks as well. */
 const gatewayIntervalMs = 250;
 
-/** Which node is watched, and how its gateway is. */
+/** Settings of the watched node and of its gateway. */
 export type GuardedNodeSettings = WatchedNode &
   Readonly<{ gateway: GatewaySettings; listen: AllowedHosts; certificate: WatchedCertificates }>;
 
@@ -51,7 +51,7 @@ export type GuardedNode = Readonly<{
   health: Health;
   /** The gateway's URLs: `gateway` for the public one, `gateway-private`, `gateway-internal`. */
   urls: Readonly<Record<string, string>>;
-  /** What the gateway has done since its start. */
+  /** Returns what the gateway has done since its start. */
   traffic: () => Promise<Traffic>;
   /** Answers `/livez`, `/readyz` and `/metrics`; the service adds its own routes and listens. */
   operations: App;
@@ -60,7 +60,7 @@ export type GuardedNode = Readonly<{
 }>;
 
 /**
- * Watches a node's RPC and puts the gateway before it: what the sidecar and `gatehouse gateway` have in common. All of it ends with the
+ * Watches a node's RPC and puts the gateway before it: the part that the sidecar and `gatehouse gateway` share. All of it ends with the
  * service's resources.
  *
  * @throws {StartupError} when a gateway's port is taken or a file that settings name can't be used.
@@ -141,10 +141,10 @@ export async function guardNode(
 
 const watchedLook: WatchedLook = { what: "The look at the gateway", types: ["GatewayServing", "FilesInForce"] };
 
-/** However long a question may take, a start does not wait longer for a node that says nothing. */
+/** Longest that a start waits for a node that does not answer, whatever the time limit of a query. */
 const startWithoutLookMs = 2_000;
 
-/** Waits until the node was looked at, or the time of a question is over: until its chain is known, callers are refused. */
+/** Waits until the node was looked at, or a query's time is over: until its chain is known, callers are refused. */
 async function lookedOrLate(
   { looked }: Pick<Health, "looked">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
@@ -171,8 +171,9 @@ function namedListeners(urls: GatewayUrls): Record<string, string> {
 }
 
 /**
- * Says whether the gateway serves. While its node is unfit it does not, but what is wrong is the node, which its own conditions report: then the gateway is
- * not known. Nor is it at the start and just after the node went away, before anybody can tell which of the two is at fault (`isLate`).
+ * Derives whether the gateway serves. While its node is unfit it does not, but the fault is the node's, which its own conditions report: then
+ * the gateway's state is not known. Nor is it at the start and just after the node went away, before anybody can tell which of the two is at
+ * fault (`isLate`).
  */
 function gatewayCondition(
   { ok, message }: ReadinessCheck,
@@ -196,15 +197,19 @@ function gatewayCondition(
   };
 }
 
-/** How long the RPC has to be silent before it counts as down, and the head unknown before the gateway is to blame: one slow answer is no outage. */
+/**
+ * Time for which the RPC has to be silent before it counts as down, and the head unknown before the gateway is to blame: one slow answer is no
+ * outage.
+ */
 const silentForMs = 3_000;
 
-/** What the node is compared with. */
+/** Options of the judgement: whether the node is compared with references. */
 export type NodeFitnessOptions = Readonly<{ hasReferences: boolean }>;
 
 /**
- * Whether the gateway may query the node, by what its watches found. A node that has not reported its chain may be on another one, where no transaction is to
- * land; else what is not known yet speaks for it. Without references nobody knows more of the chain than the node does: then it is never behind.
+ * Judges by the findings of its watches whether the gateway may query the node. A node that has not reported its chain may be on another one,
+ * where no transaction is to land; everything else that is not known yet speaks for it. Without references nobody knows more of the chain than
+ * the node does: then it is never behind.
  */
 export function judgeNodeFitness(
   { hasReferences }: NodeFitnessOptions,

@@ -6,7 +6,7 @@ import { createCatalogue, type Catalogue } from "./catalogue/catalogue.ts";
 import { type PolicySettings, type Tier, policyShape } from "./settings/policy.ts";
 import type { SettingNames } from "./settings/names.ts";
 
-/** What every decision of the gateway rests on. Replaced as a whole when settings change; a call keeps the one it began with. */
+/** Basis of every decision of the gateway. Replaced as a whole when settings change; a call keeps the one it began with. */
 export type Policy = Readonly<{ settings: PolicySettings; catalogue: Catalogue; tiers: ReadonlyMap<string, Tier> }>;
 
 /** The policy in force; read it once for each call. */
@@ -21,13 +21,13 @@ export function createPolicy(settings: PolicySettings): Policy {
   };
 }
 
-/** Blocks that one eth_getLogs of a tier may cover (specification, Limits). */
+/** Returns the most blocks that one eth_getLogs of a tier may cover (specification, Limits). */
 export function findLogsCap({ settings }: Policy, tier: Tier): number {
   if (!settings.rateLimit.enabled) return settings.ranges.logsFallbackBlocks;
   return tier.logsBlocks ?? settings.ranges.logsBlocks;
 }
 
-/** Blocks that one trace_filter of a tier may cover (specification, Limits). */
+/** Returns the most blocks that one trace_filter of a tier may cover (specification, Limits). */
 export function findTraceCap({ settings }: Policy, tier: Tier): number {
   return tier.traceBlocks ?? settings.ranges.traceBlocks;
 }
@@ -35,7 +35,7 @@ export function findTraceCap({ settings }: Policy, tier: Tier): number {
 /** The policy as it changes while the gateway runs. */
 export type LivePolicy = AsyncDisposable & Readonly<{ current: PolicySource }>;
 
-/** The policy's settings, the file that changes them, and the tiers that listeners give to all their callers. */
+/** The policy's settings, the file that changes them, and the tiers that listeners apply to all their callers. */
 export type LivePolicySettings = PolicySettings &
   Readonly<{
     policyPath?: string | undefined;
@@ -43,11 +43,11 @@ export type LivePolicySettings = PolicySettings &
     internal: Readonly<{ enabled: boolean; tier: string }>;
   }>;
 
-/** Any of the policy's sections; what a section leaves out has its default, what the file leaves out its setting. */
+/** Any of the policy's sections; what a section omits has its default, what the file omits its setting. */
 const fileSchema = z.strictObject(policyShape).partial();
 
 /**
- * Makes the policy from the settings and, when there is one, from the file that is read again whenever it changes.
+ * Starts the policy of the settings and, if there is one, of the file, which is read again whenever it changes.
  *
  * @throws {StartupError} when the file can't be used at the start, or a listener names an unknown tier.
  */
@@ -93,7 +93,7 @@ export function startLivePolicy(
   return { current: () => state.policy, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }
 
-/** What is wrong when a listener names an unknown tier. */
+/** Describes the unknown tier that a listener names; undefined if there is none. */
 function missingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: SettingNames): string | undefined {
   for (const listener of ["public", "internal"] as const) {
     const { enabled, tier } = settings[listener];

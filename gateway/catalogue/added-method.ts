@@ -2,7 +2,7 @@ import type { Method, ParamLimit } from "./method.ts";
 import { listParamsBytes, never, defineNodeMethod, searchedParamsBytes, unknownParamsBytes } from "./method-parts.ts";
 
 /**
- * A method that the specification lacks, as the operator's settings add it or let it through. It is sent to the node once at most,
+ * Builds a method that the specification lacks, as the operator's settings add it or let it through. It is sent to the node once at most,
  * because nobody knows what it does.
  */
 export function buildAddedMethod(name: string): Method {
@@ -21,7 +21,7 @@ export function buildAddedMethod(name: string): Method {
   });
 }
 
-/** What other methods are limited in can't be had by another name: ranges of logs by a filter, tracers by other ways to trace. */
+/** Returns the limit that an added method inherits, so that no other name evades it: ranges of logs by a filter, tracers by other ways to trace. */
 function limitOf(name: string): ParamLimit | undefined {
   if (name === "eth_newFilter") return { kind: "logsAtOnce" };
   return name.startsWith("debug_trace") ? { kind: "lastTracer" } : undefined;

@@ -1,5 +1,5 @@
 /**
- * Who may call a method: specification, column Availability. Blank means public; "not on the public endpoint" private;
+ * Callers that a method is open to: specification, column Availability. Blank means public; "not on the public endpoint" private;
  * "internal debug endpoints only" internal. `nobody` is declared and yet answered METHOD_NOT_FOUND.
  */
 export type Audience = "public" | "private" | "internal" | "nobody";
@@ -30,8 +30,8 @@ export type ParamShape =
 export type Param = Readonly<{ name: string; shape: ParamShape; optional?: true }>;
 
 /**
- * When an answer may be used again. `constant`: as long as the gateway is connected to the same node; `hash`: for ever, the
- * first parameter names a block by its hash; `block`: for ever when the parameter at `at` is a finalised number, else within
+ * Time for which an answer may be used again. `constant`: as long as the gateway is connected to the same node; `hash`: for ever, the
+ * first parameter names a block by its hash; `block`: for ever if the parameter at `at` is a finalised number, else within
  * one head; `logs`: the same by the filter's bounds; `head`: within one head; `none`: never.
  */
 export type CacheRule =
@@ -39,8 +39,8 @@ export type CacheRule =
   | Readonly<{ kind: "block"; at: number }>;
 
 /**
- * A limit on a method's parameters that the gateway checks. `logs`, `logsAtOnce` (never in pieces) and `traceRange`: a range of
- * blocks; `tracer`: tracer options stand at parameter `at`, with state and block overrides where settings let `overrides` pass;
+ * Limit on a method's parameters that the gateway checks. `logs`, `logsAtOnce` (never in pieces) and `traceRange`: a range of
+ * blocks; `tracer`: tracer options stand at parameter `at`, with state and block overrides if settings let `overrides` pass;
  * `lastTracer`: they are the last parameter, wherever that is.
  */
 export type ParamLimit =
@@ -52,23 +52,23 @@ export type Method = Readonly<{
   name: string;
   summary: string;
   params: readonly Param[];
-  /** What it results in, in words. */
+  /** Description of its result. */
   result: string;
   audience: Audience;
   answeredBy: "node" | "gateway" | "nobody";
   /** JSON text of the constant that the gateway answers with. */
   constant?: string;
   limit?: ParamLimit;
-  /** Largest JSON text of its parameters, in bytes; absent: what `limits.paramsBytes` says. */
+  /** Largest JSON text of its parameters, in bytes; absent: `limits.paramsBytes` applies. */
   paramsBytes?: number;
   /** Compute units that one call costs its caller. */
   costUnits: number;
   cache: CacheRule;
-  /** How long the node may take, from the call's arrival to the answer's first byte. */
+  /** Time that the node may take, from the call's arrival to the answer's first byte. */
   timeoutMs: number;
-  /** Asked twice it does no more than asked once: it goes to the node again when the connection turns out to be closed. */
+  /** Whether a second call does no more than the first: it goes to the node again if the connection turns out to be closed. */
   repeatable: boolean;
-  /** Goes on while the node is behind: it is about the node itself, or hands it a transaction. */
+  /** Served while the node is behind: it is about the node itself, or sends it a transaction. */
   whileBehind?: true;
   /** Works over WebSocket only. */
   webSocketOnly?: true;

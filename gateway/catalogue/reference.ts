@@ -18,7 +18,7 @@ const columns = [
   "While behind",
 ];
 
-/** Prints the method reference of the docs, Markdown, from the catalogue and the policy; without one, from the defaults of the settings. */
+/** Prints the docs' method reference in Markdown, from the catalogue and the policy; the default policy is that of the settings' defaults. */
 export function printMethodReference(policy: PolicySettings = policySchema.parse({})): string {
   const { limits, rateLimit } = policy;
   const rows = specifiedMethods.map((method) => cells(method, policy.ranges));

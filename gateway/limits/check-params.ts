@@ -5,7 +5,7 @@ import { checkLogParams } from "./log-filter.ts";
 import { checkTraceParams } from "./trace-filter.ts";
 import { checkLastTracer, checkTracerParams } from "./tracer-options.ts";
 
-/** What parameters are limited to. */
+/** Limits that parameters are checked against. */
 export type ParamLimits = Readonly<{
   logs: () => RangeLimit;
   trace: () => RangeLimit;

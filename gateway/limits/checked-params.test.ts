@@ -6,7 +6,7 @@ import { type CheckedParams, rememberChecks, type CheckBasis, type RememberedChe
 
 const settings = testSettings({ tiers: { public: limitlessTier, other: limitlessTier } });
 
-/** What checks rest on, remade: equal to the one before, and another. */
+/** Builds another basis of a check each time, equal to the previous one. */
 function basisOf(): CheckBasis {
   const policy = createPolicy(settings);
   return {

@@ -8,7 +8,7 @@ import type { Tier } from "../settings/policy.ts";
 import type { ChainHead } from "../chain/head.ts";
 
 /**
- * What a check of parameters comes to: the JSON text that goes to the node, the error that goes to the client, or pieces of a
+ * Outcome of a check of parameters: the JSON text that goes to the node, the error that goes to the client, or pieces of a
  * range, each with its own parameters, whose results (arrays) make the answer when joined.
  */
 export type CheckedParams =
@@ -16,7 +16,7 @@ export type CheckedParams =
   | Readonly<{ kind: "refuse"; error: RpcError; limit: "blockRange" | "tracer" | undefined }>
   | Readonly<{ kind: "split"; pieces: readonly string[] }>;
 
-/** How a range is limited. */
+/** Limit of a block range: its cap, and the largest range that is split into pieces. */
 export type RangeLimit = Readonly<{ capBlocks: number; splitBlocks: number; errorCode: number }>;
 
 /** Lets parameters pass as this value; what the gateway checked is what the node reads. */
@@ -24,7 +24,7 @@ export function pass(value: unknown): CheckedParams {
   return { kind: "pass", params: asBinary(JSON.stringify(value)) };
 }
 
-/** Refuses parameters; `limit` names the limit that they are over, when they are good but for that. */
+/** Refuses parameters; `limit` names the limit that they exceed, if they are good but for that. */
 export function refuse(error: RpcError, limit?: "blockRange" | "tracer"): CheckedParams {
   return { kind: "refuse", error, limit };
 }
@@ -43,8 +43,8 @@ function parseText(json: string): unknown {
 export const maxFields = 64;
 
 /**
- * An object of the client: the JSON text of its values by their names, of equal names the last. Undefined when the text is no object, or
- * one of more than {@link maxFields}: to parse an object takes time by its keys, of which a few KiB can hold hundreds.
+ * Reads an object of the client: the JSON text of its values by their names, of equal names the last. Undefined if the text is not an object, or
+ * has more than {@link maxFields}: to parse an object takes time by its keys, of which a few KiB can hold hundreds.
  */
 export function readFields(json: string): ReadonlyMap<string, string> | undefined {
   const members = readObject(json, maxFields);
@@ -52,7 +52,7 @@ export function readFields(json: string): ReadonlyMap<string, string> | undefine
 }
 
 /**
- * Parses the value of a field that is a string, a number, or a list of such. In the place of anything that has an object in it stands an
+ * Parses the value of a field that is a string, a number, or a list of such. Anything that has an object in it is replaced by an
  * empty one: it is another value, and not worth the time.
  */
 export function parseFlatValue(json: string | undefined): unknown {
@@ -60,7 +60,7 @@ export function parseFlatValue(json: string | undefined): unknown {
   return json.includes("{") ? {} : (parseText(json) ?? undefined);
 }
 
-/** Parses a value when it is short; in the place of a longer one stands an empty list, which is as wrong. */
+/** Parses a value if it is short; a longer one is replaced by an empty list, which is as wrong. */
 export function parseShortValue(json: string | undefined): unknown {
   if (json === undefined) return undefined;
   return json.length > shortLength ? [] : parseText(json);
@@ -72,30 +72,30 @@ const shortLength = 256;
 /** Longest name of a field that an error shows. */
 const shownNameLength = 50;
 
-/** The first unknown field, as JSON text for an error to show; undefined when there is none. */
+/** Finds the first unknown field, as JSON text for an error to show; undefined if there is none. */
 export function findUnknownField(fields: ReadonlyMap<string, string>, known: ReadonlySet<string>): string | undefined {
   const name = fields.keys().find((field) => !known.has(field));
   return name === undefined ? undefined : JSON.stringify(asBinary(name.slice(0, shownNameLength)));
 }
 
-/** Most parameters that are remembered, and the longest. */
+/** Most parameters that are remembered, and their greatest length. */
 const rememberedChecks = 1_000;
 const rememberedLength = 1_024;
 
-/** What a check of parameters rests on, besides them. */
+/** Values that a check of parameters depends on, besides the parameters. */
 export type CheckBasis = Readonly<{ policy: Policy; head: ChainHead | undefined; tier: Tier; method: Method }>;
 
-/** What a check comes to; of parameters that pass, with their `buildCallKey`. */
+/** Outcome of a check; parameters that pass have their `buildCallKey`. */
 export type CheckedRead =
   | Exclude<CheckedParams, { kind: "pass" }>
   | Readonly<{ kind: "pass"; params: string; key: string }>;
 
-/** Makes a check, or answers what the same one came to before. */
+/** Runs a check, or returns the outcome of the same earlier one. */
 export type RememberedChecks = (basis: CheckBasis, params: string, check: () => CheckedParams) => CheckedRead;
 
 /**
- * Remembers what checks of parameters came to while the policy and the head stay the same: those who poll send the same filter
- * again and again. What is refused is checked each time.
+ * Remembers the outcomes of checks while the policy and the head stay the same: polling clients send the same filter
+ * again and again. Refused parameters are checked each time.
  */
 export function rememberChecks(): RememberedChecks {
   let policyOfAll: Policy | undefined;

@@ -1,11 +1,11 @@
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 
-/** Why a call is not let to the node now. */
+/** Reason for which a call is not let to the node now. */
 export type LoadRefusal = "concurrency" | "overload";
 
-/** Counts the calls to the node under way, in all and by caller, and sheds load before it collapses. */
+/** Counts the calls to the node in flight, in all and by caller, and sheds load before it collapses. */
 export type LoadGate = Readonly<{
-  /** Lets a call in, or returns why not. Whoever is let in must {@link LoadGate.leave} once. */
+  /** Lets a call in, or returns the reason against it. Whoever is let in must {@link LoadGate.leave} once. */
   enter: (
     caller: string,
     tier: Tier,
@@ -16,16 +16,16 @@ export type LoadGate = Readonly<{
   callsInFlight: () => number;
 }>;
 
-/** Calls under way of one caller. */
+/** Calls in flight of one caller. */
 type Own = { calls: number };
 
 /**
- * Callers without a call under way that are remembered; beyond that all of them are forgotten together. To forget each with its
+ * Remembered callers without a call in flight; beyond that all of them are forgotten together. To forget each with its
  * last call would change the map with every call, at the price that `reads/reads-in-flight.ts` describes.
  */
 const restingCallers = 10_000;
 
-/** Creates a gate; `loopDelayMs` is how late the process's own event loop runs. */
+/** Creates a gate; `loopDelayMs` returns how late the process's event loop runs. */
 export function createLoadGate({ loopDelayMs }: Readonly<{ loopDelayMs: () => number }>): LoadGate {
   let byCaller = new Map<string, Own>();
   let resting = 0;

@@ -33,7 +33,7 @@ const topic = /^0x[0-9a-fA-F]{64}$/;
 type Selection = Readonly<{ address?: unknown; topics?: unknown }>;
 
 /**
- * Checks the parameters of `eth_getLogs` (specification, Limits; EIP-234 for `blockHash`). Bounds that are left out mean
+ * Checks the parameters of `eth_getLogs` (specification, Limits; EIP-234 for `blockHash`). Omitted bounds mean
  * latest to latest. The filter that goes to the node is built from the fields that were checked, so that no other
  * spelling of a field can widen it.
  */
@@ -83,7 +83,7 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
   return splitFilter(range, limit.capBlocks, selection);
 }
 
-/** The address and topics of a filter, or what is wrong with them. Also the filter of a `logs` subscription. */
+/** Reads the address and topics of a filter, or describes what is wrong with them. Also used for the filter of a `logs` subscription. */
 export function readSelection(fields: ReadonlyMap<string, string>): Selection | string {
   const addresses = parseFlatValue(fields.get("address"));
   const topics = parseFlatValue(fields.get("topics"));

@@ -8,25 +8,25 @@ export type Rates = Readonly<{
   computeUnitBurst: number;
 }>;
 
-/** `undefined`: go on. A number: refused, and how many milliseconds until the call would fit. */
+/** Outcome of a charge: undefined lets the call go on; a number refuses it, and is the milliseconds until the call would fit. */
 export type RateDecision = number | undefined;
 
 /** Charges calls to callers. The in-process limiter answers at once, one that queries a store later. */
 export type RateLimiter = Readonly<{
   acquire: (key: string, costUnits: number, rates: Rates) => RateDecision | Promise<RateDecision>;
   /**
-   * Milliseconds until so many units would fit, and charges nothing; undefined: they fit now, or only a store knows. For what is cheaper to
-   * refuse before it comes.
+   * Returns the milliseconds until so many units would fit, and charges nothing; undefined if they fit now, or only a store knows. For what is
+   * cheaper to refuse before it comes.
    */
   waitFor: (key: string, costUnits: number, rates: Rates) => number | undefined;
   /**
-   * Charges units for what is done already, more than the caller has if need be: its next call waits until the debt is paid. Nobody owes
+   * Charges units for work already done, more than the caller has if need be: its next call waits until the debt is paid. Nobody owes
    * more than a whole burst.
    */
   owe: (key: string, costUnits: number, rates: Rates) => void;
 }>;
 
-/** When a caller's two allowances will be whole again, in milliseconds of the clock. */
+/** Times at which a caller's two allowances will be whole again, in milliseconds of the clock. */
 type Account = { requestsFullAt: number; unitsFullAt: number };
 
 /**
@@ -58,7 +58,7 @@ export function createProcessRateLimiter(
   };
 }
 
-/** An allowance is empty when it takes a burst's time to be whole, and owes a burst when it takes twice that. */
+/** Charges a debt. An allowance is empty when it takes a burst's time to be whole, and owes a burst when it takes twice that. */
 function indebt(account: Account, costUnits: number, rates: Rates, now: number): void {
   const unitMs = 1_000 / rates.computeUnitsPerSecond;
   const latest = now + 2 * rates.computeUnitBurst * unitMs;

@@ -4,10 +4,10 @@ import { LatestEntries } from "./latest-entries.ts";
 import { RedisConnector } from "./redis-connector.ts";
 import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";
 
-/** Where the shared accounts are, and how long they may take. */
+/** URL of the shared accounts' store, and the time within which it has to answer. */
 export type RedisRateLimiterOptions = Readonly<{ url: string; timeoutMs: number; clients: number }>;
 
-/** What the store last refused a caller, and until when. */
+/** Last refusal of a caller by the store. */
 type Refusal = Readonly<{ costUnits: number; untilMs: number }>;
 
 /**
@@ -58,7 +58,7 @@ const accountKey = (key: string) => `gatehouse:rate:${key}`;
 
 /**
  * Limits rates across replicas in a store with the Redis protocol. While the store does not answer in time the process decides
- * by itself, and the log says so. It is not asked what it would refuse: that is known from what it last refused to the same caller.
+ * by itself, and the log says so. The store gets no call that it would refuse: that is known from its last refusal of the same caller.
  */
 export function createRedisRateLimiter(
   { url, timeoutMs, clients }: RedisRateLimiterOptions,
@@ -120,7 +120,7 @@ export function createRedisRateLimiter(
   return { acquire, waitFor, owe, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
 }
 
-/** A client of the store that waits for no answer longer than a call may. */
+/** Creates a client of the store that waits no longer for an answer than a call may. */
 function connectRedis({ url, timeoutMs }: Pick<RedisRateLimiterOptions, "url" | "timeoutMs">): Redis {
   return new Redis(url, {
     // Made with these options, which its type does not say.

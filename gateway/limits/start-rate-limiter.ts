@@ -2,11 +2,11 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { createProcessRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 
-/** Where rates are counted. */
+/** Store of the rates: shared at `redisUrl`, or this process. */
 export type RateStoreOptions = Readonly<{ redisUrl?: Secret | undefined; timeoutMs: number; clients: number }>;
 
 /**
- * Starts the limiter that the settings configure: shared between replicas when they name a store, else of this process. The store's client is
+ * Starts the limiter that the settings configure: shared between replicas if they name a store, else of this process. The store's client is
  * loaded only for the former, because it takes 5 MiB.
  */
 export async function startRateLimiter(

@@ -13,7 +13,7 @@ import { asBinary } from "../json-rpc/read-answer.ts";
 
 const refusal = invalidParams("tracer not supported: only callTracer is supported");
 
-/** Options that say how much of each opcode is logged, or how far back state is computed again: `callTracer`'s result is the same. */
+/** Options that set how much of each opcode is logged, or how far back state is computed again: `callTracer`'s result is the same. */
 const withoutEffect: ReadonlyMap<string, "boolean" | "number"> = new Map([
   ["debug", "boolean"],
   ["disableMemory", "boolean"],
@@ -38,9 +38,9 @@ const known: ReadonlySet<string> = new Set([
   ...overrideNames,
 ]);
 
-/** What tracer options are limited to. */
+/** Limits that tracer options are checked against. */
 export type TracerLimit = Readonly<{
-  /** Time that the node is given at most: it would trace on for nobody. */
+  /** Most milliseconds that the node gets: it would trace on for nobody. */
   maxMs: number;
   /** Whether state and block overrides pass. */
   overrides: boolean;
@@ -112,7 +112,7 @@ function checkOptions(before: readonly string[], given: string, limit: TracerLim
   return { kind: "pass", params: `[${[...before, `${options.slice(0, -1)}${overrides.join("")}}`].join(",")}]` };
 }
 
-/** What is wrong with the options besides the tracer's own; undefined when nothing is. */
+/** Describes what is wrong with the options besides the tracer's own; undefined if nothing is. */
 function wrongOption(fields: ReadonlyMap<string, string>, mayOverride: boolean): string | undefined {
   const unknown = findUnknownField(fields, known);
   if (unknown !== undefined) return `unknown tracer option ${unknown}`;
@@ -128,7 +128,7 @@ function wrongOption(fields: ReadonlyMap<string, string>, mayOverride: boolean):
   return undefined;
 }
 
-/** The switches of `callTracer`; undefined when there is anything else. */
+/** Reads the switches of `callTracer`; undefined if there is anything else. */
 function readSwitches(given: unknown): Readonly<Record<string, boolean>> | undefined {
   const switches: Record<string, boolean> = {};
   if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
@@ -139,7 +139,7 @@ function readSwitches(given: unknown): Readonly<Record<string, boolean>> | undef
   return switches;
 }
 
-/** A time as nodes read it, in milliseconds; NaN when it is invalid, undefined when it is absent. */
+/** Reads a time as nodes do, in milliseconds; NaN if it is invalid, undefined if it is absent. */
 function readTimeout(value: unknown): number | undefined {
   if (value === undefined) return undefined;
   const [, digits, unit] = (typeof value === "string" ? /^(\d{1,6})(ms|s)$/.exec(value) : null) ?? [];

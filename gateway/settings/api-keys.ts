@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { tierName } from "./policy.ts";
 
-/** Whom an API key belongs to. */
+/** Holder of an API key. */
 export const apiKeyHolder = z
   .string()
   .regex(/^[\w.-]{1,64}$/)

@@ -1,7 +1,7 @@
 import { bytes } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
 
-/** How much memory may be held for clients. */
+/** Bounds of the memory that is held for clients. */
 export const memorySection = section({
   totalBytes: bytes
     .optional()

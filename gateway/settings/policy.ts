@@ -11,7 +11,7 @@ export const tierName = z
 
 const methodName = z.string().regex(/^[\w.]{1,64}$/);
 
-/** What the callers of one tier may use. */
+/** Limits of the callers of one tier. */
 const tier = z.strictObject({
   requestsPerSecond: z.number().positive().max(10_000_000),
   requestBurst: z.int().min(1),
@@ -35,7 +35,7 @@ const tier = z.strictObject({
 /** One tier's limits. */
 export type Tier = Readonly<z.output<typeof tier>>;
 
-/** Callers of the public and the private listener may have fewer calls under way than `upstream.connections`: none holds them all. */
+/** Callers of the public and the private listener may have fewer calls in flight than `upstream.connections`: no one holds them all. */
 const tiers = z
   .record(tierName, tier)
   .default({
@@ -84,7 +84,7 @@ const methodChange = z.strictObject({
   cache: z.boolean().optional(),
 });
 
-/** What an operator changes about a method, or says about one that the catalogue lacks. */
+/** Changes that an operator makes to a method, or properties of one that the catalogue lacks. */
 export type MethodChange = Readonly<z.output<typeof methodChange>>;
 
 const methods = z
@@ -213,7 +213,7 @@ const accessLog = section({
 /** Settings that take effect while the gateway runs; together they are its policy. */
 export const policyShape = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, accessLog };
 
-/** The policy as settings give it; what they leave out has its default. */
+/** The policy as settings define it; what they omit has its default. */
 export const policySchema = z.strictObject(policyShape);
 
 /** The policy's settings: parsed and frozen. */
