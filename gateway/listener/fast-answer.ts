@@ -8,16 +8,16 @@ import {
 } from "./answer-head.ts";
 import { formatBody, buildHeaders, formatStatus, type HttpError } from "./http-errors.ts";
 
-/** What a client waits for that asks before it sends its body, as node:http answers it. */
+/** Interim answer for a client that waits for it before it sends its body, as node:http writes it. */
 export const goOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
-/** What the head of any answer has. */
+/** Properties that the head of any answer depends on. */
 export type FastAnswerContext = Readonly<{
-  /** Lines of headers that come first, each with its end. */
+  /** Lines of the first headers, each with its line end. */
   extraHeaders: string;
   /** Whether the connection closes after it, whether or not the listener stops. */
   isLast: boolean;
-  /** Whether the client takes a body in chunks; to one that does not, a body of unknown length ends with the connection. */
+  /** Whether the client takes a body in chunks; if not, a body of unknown length ends with the connection. */
   mayChunk: boolean;
 }>;
 
@@ -33,8 +33,8 @@ export type FastAnswerHeads = Readonly<{
 }>;
 
 /**
- * What heads say besides the answer: the time in milliseconds since 1970, what follows an answer's own headers, and whether the listener is about to
- * stop, so that every connection closes after its answer.
+ * Sources of what heads say besides the answer: the time in milliseconds since 1970, the headers that follow an answer's own, and whether the
+ * listener is about to stop, so that every connection closes after its answer.
  */
 export type FastAnswerHeadsDependencies = Readonly<{
   wallClock: () => number;
@@ -48,9 +48,9 @@ export function createFastAnswerHeads(
   { wallClock, ageHeaders, isDraining }: FastAnswerHeadsDependencies,
 ): FastAnswerHeads {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
-  /** By source, with the headers of the answer before: most answers have none. */
+  /** Starts by source, with the extra headers of the last answer: most answers have none. */
   const starts = new Map<AnswerSource, Readonly<{ extraHeaders: string; start: string }>>();
-  /** The second in which the tails were made. */
+  /** Second for which the tails were made. */
   let madeSince = Number.POSITIVE_INFINITY;
   let made = { last: "", kept: "" };
   let madeWithAge = made;
@@ -74,7 +74,7 @@ export function createFastAnswerHeads(
     renew();
     return isLast || isDraining() ? madeWithAge.last : madeWithAge.kept;
   };
-  /** The head of a whole answer up to the number of its length, which is the last of its own headers. */
+  /** Returns the head of a whole answer up to the number of its length, which is the last of its own headers. */
   const wholeStart = (source: AnswerSource, extraHeaders: string) => {
     const known = starts.get(source);
     if (known?.extraHeaders === extraHeaders) return known.start;
@@ -83,7 +83,7 @@ export function createFastAnswerHeads(
     starts.set(source, { extraHeaders, start });
     return start;
   };
-  /** The head of a refusal up to the day: nearly always the same one is requested. */
+  /** Returns the head of a refusal up to the date: nearly always the same one is requested. */
   const refusalStart = (error: HttpError) => {
     if (refused.status !== error.status || refused.text !== error.text) {
       const start = `HTTP/1.1 ${formatStatus(error)}\r\n${formatHeaderLines(buildHeaders(error))}`;

@@ -8,7 +8,7 @@ import type { FastAnswerHeads } from "./fast-answer.ts";
 import type { FastRequestRules } from "./fast-requests.ts";
 import type { PeerFacts } from "../callers/request-facts.ts";
 
-/** How long a fast connection waits for its client; `requestTimeoutMs` for the whole of a request. */
+/** Times that a fast connection waits for its client, in ms; `requestTimeoutMs` for the whole of a request. */
 export type FastConnectionWaits = Readonly<{
   idleTimeoutMs: number;
   requestTimeoutMs: number;
@@ -27,10 +27,10 @@ export type FastConnectionDependencies = FastRequestRules &
     turns: SharedTurns;
     isDraining: () => boolean;
     waits: FastConnectionWaits;
-    /** Milliseconds of a clock that goes on when `expire` is about to be called. */
+    /** Milliseconds of a clock that advances right before `expire` is called. */
     clock: () => number;
-    /** Gives the connection, with bytes that were read but not answered, to node:http for good. */
+    /** Passes the connection, with bytes that were read but not answered, to node:http for good. */
     handOver: (socket: Socket, unread: Buffer) => void;
-    /** Called once, when it is closed or given away. */
+    /** Called once, when the connection is closed or passed on. */
     closed: () => void;
   }>;

@@ -19,7 +19,7 @@ import { FastWait } from "./fast-wait.ts";
 import { endConnection } from "./connection-end.ts";
 import { HeldRequests } from "./held-requests.ts";
 
-/** Bytes that may come while an answer is under way before the connection is no longer read; a read that long has more behind it, as a rule. */
+/** Bytes that may come during an answer before the connection is no longer read; a read that long has more behind it, as a rule. */
 const [earlyBytes, longRead] = [65_536, 16_384];
 
 /**
@@ -31,18 +31,18 @@ export class FastConnection implements ConnectionServer {
   readonly #socket: Socket;
   readonly #dependencies: FastConnectionDependencies;
   readonly #requests: FastRequests;
-  /** What its memory and its turns count for. */
+  /** Address that its memory and its turns count for. */
   readonly #address: () => string;
   readonly #sink: AnswerSink;
   readonly #reads: SocketReads;
   readonly #listeners: readonly (readonly [event: string, listener: () => void])[];
   #isBusy = false;
   #flow: AnswerFlow | undefined;
-  /** What was read and is not answered: whole requests that came at once, or the start of one. */
+  /** Bytes that were read and not answered: whole requests that came at once, or the start of one. */
   readonly #unread: HeldRequests;
   #context: FastAnswerContext = { extraHeaders: "", isLast: false, mayChunk: true };
   #isServing = false;
-  /** Others have theirs before more is read or answered. */
+  /** Wait while others have their turns, before more is read or answered. */
   readonly #turn: TurnWait;
   #hasEnded = false;
   #isGone = false;
@@ -77,7 +77,7 @@ export class FastConnection implements ConnectionServer {
     this.#reads = divertReads(socket, (bytes) => this.#receive(bytes));
   }
 
-  /** What is written and not taken yet is an answer under way. */
+  /** Returns the connection's standing; unsent bytes count as an answer in progress. */
   standing(): ConnectionStanding {
     return this.#wait.standing(this.#isBusy || this.#isSending || this.#turn.isWaiting);
   }
@@ -87,7 +87,7 @@ export class FastConnection implements ConnectionServer {
     else this.#backlog.afterAll(() => this.#leave());
   }
 
-  /** Ends the connection when it has been idle for too long, or its client does not take what was written for it. */
+  /** Ends the connection if it has been idle for too long, or its client does not take its answer. */
   expire(now: number): void {
     if (this.#isGone) return;
     const over = this.#isBusy || this.#isSending ? undefined : this.#wait.over(now);
@@ -115,7 +115,7 @@ export class FastConnection implements ConnectionServer {
     return this.#mayRead();
   }
 
-  /** Answers what has been read, until a request waits for its answer or is not whole, or the client takes nothing. */
+  /** Answers the requests that have been read, until one waits for its answer or is not whole, or the client takes nothing. */
   #serve(isOwnTurn: boolean): void {
     if (this.#isServing) return;
     this.#isServing = true;
@@ -133,7 +133,7 @@ export class FastConnection implements ConnectionServer {
     return !this.#turn.isWaiting && !this.#isBusy && !this.#isGone && !this.#backlog.isWaiting;
   }
 
-  /** Answers whether a request was whole, and begun. */
+  /** Serves the next request. Returns whether it was whole, and begun. */
   #serveNext(mayBegin: boolean): boolean {
     const { bytes } = this.#unread;
     const request = this.#dependencies.isDraining() ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
@@ -163,7 +163,7 @@ export class FastConnection implements ConnectionServer {
     else void holdUntil(this.#memory, request.body.length, identity).then((known) => this.#answerLate(known, request));
   }
 
-  /** An answer that is there at once must not begin the next request before this one's flow is noted. */
+  /** Answers after a wait. An answer that is there at once must not begin the next request before this one's flow is noted. */
   #answerLate(identity: CallerIdentity, request: FastRequest): void {
     this.#isServing = true;
     this.#answer(identity, request);
@@ -206,7 +206,7 @@ export class FastConnection implements ConnectionServer {
     return hasRoom && !this.#turn.isWaiting && !this.#isGone && !this.#backlog.isWaiting;
   }
 
-  /** Closes the connection when what was written is out, and a last answer with it. */
+  /** Closes the connection after the bytes written so far, and after a last answer. */
   #leave(answer?: string): void {
     this.#isGone = true;
     this.#dependencies.outbox.after(this.#socket, (socket) => endConnection(socket, answer));
@@ -224,7 +224,7 @@ export class FastConnection implements ConnectionServer {
     this.#dependencies.handOver(socket, unread);
   }
 
-  /** The client has sent its last: what is left of a request will never be whole. A whole one that waits has its turn first. */
+  /** Ends a connection whose client has sent its last: the rest of a request will never come. A whole one that waits has its turn first. */
   #end(): void {
     this.#dependencies.outbox.flush();
     if (this.#wait.isUnfinished) this.#leave(badRequest);

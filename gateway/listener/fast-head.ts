@@ -3,7 +3,7 @@ import { toBytes } from "../wire/message-head.ts";
 import { readHeaderLines, type HeaderValues } from "./header-lines.ts";
 import { isJsonRpcType, parseRequestId } from "../callers/request-facts.ts";
 
-/** How the end of a request's body is known (RFC 9112, section 6). */
+/** Framing of a request's body, which shows its end (RFC 9112, section 6). */
 export type BodyFraming = Readonly<{ kind: "length"; bytes: number } | { kind: "chunked" }>;
 
 /** Methods of the requests that the fast path answers. */
@@ -20,15 +20,15 @@ export type FastHead = Readonly<{
   traceContext: TraceContext | undefined;
   requestId: string | undefined;
   origin: string | undefined;
-  /** The host that is meant: an absolute target's, or else the header's, which HTTP/1.0 may lack. */
+  /** Host of an absolute target, or else of the header, which HTTP/1.0 may lack. */
   host: string | undefined;
-  /** Whether the client waits to be told to go on before it sends the body (RFC 9110, section 10.1.1). */
+  /** Whether the client waits for 100 Continue before it sends the body (RFC 9110, section 10.1.1). */
   isAwaited: boolean;
   /** Whether the connection ends with the answer (RFC 9112, section 9.3). */
   isLast: boolean;
 }>;
 
-/** The version of a request, by its minor number: what HTTP/1.0 gets may not come in chunks, and its connections are kept only on request. */
+/** HTTP version of a request: an answer to HTTP/1.0 may not come in chunks, and its connections are kept only on request. */
 export type HttpVersion = "1.0" | "1.1";
 
 type RequestLine = Readonly<{ method: FastMethod; version: HttpVersion; targetHost: string | undefined }>;
@@ -58,7 +58,7 @@ export const fastHeadBytes = 16_384;
 
 const length = /^(?:0|[1-9]\d{0,8})$/;
 
-/** Whether what came of a request so far may be the start of one for the fast path. */
+/** Whether the first bytes of a request may be the start of one for the fast path. */
 export function mayBeFast(start: string): boolean {
   for (const line of requestLines.keys()) if (line.startsWith(start) || start.startsWith(line)) return true;
   return otherStart.test(start);
@@ -111,7 +111,7 @@ function readRequestLine(line: string): RequestLine | undefined {
   return targetHost === undefined ? undefined : { method, version, targetHost };
 }
 
-/** Whether a connection is kept after the answer; undefined when node:http has to say it. */
+/** Returns whether a connection is kept after the answer; undefined if node:http has to decide. */
 function readConnection(
   { connection, upgrade, "proxy-connection": proxyConnection }: HeaderValues,
   version: HttpVersion,
@@ -138,7 +138,7 @@ function readFraming(
   return isChunked ? { kind: "chunked" } : undefined;
 }
 
-/** A body of chunks may turn out to be node:http's, which would tell the client again to go on. */
+/** Whether the client gets 100 Continue here. A body of chunks may turn out to be node:http's, which would send it again. */
 function isContinued(expect: string, framing: BodyFraming): boolean {
   return expect.toLowerCase() === "100-continue" && framing.kind === "length";
 }

@@ -5,20 +5,20 @@ import type { FastAnswerContext } from "./fast-answer.ts";
 import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
 import type { RequestFacts } from "../callers/request-facts.ts";
 
-/** What a request has to keep to, besides its shape. */
+/** Rules that a request has to keep to, besides its shape. */
 export type FastRequestRules = Readonly<{
   bodyBytes: () => number;
   isAllowedHost: (host: string | undefined) => boolean;
-  /** Whether a body of this length may come: else node:http refuses it by its head. */
+  /** Whether a body of this length may come; if not, node:http refuses it by its head. */
   mayCome: (facts: RequestFacts, lengthBytes: number) => boolean;
-  /** Headers for a browser's page of this origin; undefined when the origin may not call. */
+  /** Returns the headers for a browser's page of this origin; undefined if the origin may not call. */
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
 }>;
 
-/** What is known of a request before its body, and what matters for the head of its answer. */
+/** A request's facts before its body, and what its answer's head depends on. */
 type FastOrigin = Readonly<{ method: FastMethod; facts: RequestFacts; answer: FastAnswerContext }>;
 
-/** A whole request; `endsAt` is where the bytes end that were its own. */
+/** A whole request; `endsAt` is the offset after its own bytes. */
 export type FastRequest = FastOrigin & Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>;
 
 /** A request as far as it was read: `partial`, more is to come; `odd`, it is node:http's; `wasteful`, it comes in chunks that are too small. */
@@ -30,18 +30,18 @@ export type FastReading =
 
 /** Reads the requests of one connection, one after another. */
 export type FastRequests = Readonly<{
-  /** Reads the request that these bytes begin with: the same as in the last call, or more, until it was whole and taken. */
+  /** Reads the request that these bytes begin with: the same as in the last call, or more, until it was whole and consumed. */
   next: (bytes: Buffer) => FastReading;
-  /** The whole request is about to be answered: the next bytes begin another one. */
+  /** Notes that the whole request is about to be answered: the next bytes begin another one. */
   consumed: () => void;
-  /** The facts of the request that is being read, or else of the last one; undefined before the first head. */
+  /** Returns the facts of the request that is being read, or else of the last one; undefined before the first head. */
   facts: () => RequestFacts | undefined;
 }>;
 
 /** A request whose head was read and whose body is not whole. */
 type Begun = FastOrigin & Readonly<{ body: Readonly<{ startsAt: number; endsAt: number }> | ChunkedRequest }>;
 
-/** Heads that were not known, one after another, from which on only each so-manieth is kept to be known again. */
+/** Unknown heads in a row, after which only one in so many is kept to be recognised. */
 const unknownHeadsMax = 16;
 
 const carriageReturn = 0x0d;
@@ -50,7 +50,7 @@ const newline = 0x0a;
 const partial = { kind: "partial" } as const;
 const odd = { kind: "odd" } as const;
 
-/** Makes the reader of a connection from this address; `awaited` is called when a client waits to be told to go on. */
+/** Creates the reader of a connection from this address; `awaited` is called when a client waits for 100 Continue. */
 export function readFastRequests(
   remoteAddress: string,
   rules: FastRequestRules & Readonly<{ awaited: () => void }>,
@@ -60,7 +60,7 @@ export function readFastRequests(
   let begun: Begun | undefined;
   let whole: FastRequest | undefined;
   let searchedTo = 0;
-  /** Heads that were not known, one after another. */
+  /** Unknown heads in a row. */
   let unknownHeads = 0;
 
   const begin = (bytes: Buffer): Begun | typeof partial | typeof odd => {
@@ -115,7 +115,7 @@ export function readFastRequests(
   };
 }
 
-/** Whether there is nothing in these bytes but the ends of lines, which some clients send after a body (RFC 9112, section 2.2). */
+/** Whether these bytes have nothing in them but line ends, which some clients send after a body (RFC 9112, section 2.2). */
 export function isBlank(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === newline || byte === carriageReturn);
 }

@@ -11,9 +11,9 @@ export type FastSinkDependencies = Readonly<{
   heads: FastAnswerHeads;
   outbox: Outbox;
   backlog: ClientBacklog;
-  /** Of the request that is being answered. */
+  /** Context of the request that is being answered. */
   context: () => FastAnswerContext;
-  /** Called when an answer is written to its end, and whether the connection ends with it. */
+  /** Called when an answer is written to its end; `isLast` is whether the connection ends with it. */
   finish: (isLast: boolean) => void;
 }>;
 
@@ -75,7 +75,7 @@ export function createFastSink(
   };
 }
 
-/** One piece for one write. */
+/** Joins head and body to one piece for one write. */
 function joined(all: Buffer, head: string, body: Buffer): Buffer {
   all.write(head, 0, "latin1");
   all.set(body, head.length);

@@ -1,12 +1,12 @@
 import type { ConnectionStanding } from "#daemon/http/connections/held-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
 
-/** Longest time between two looks at which connections have waited too long. */
+/** Longest time between two sweeps for connections that have waited too long. */
 const longestSweepMs = 1_000;
-/** Time in which a new connection has to send its first bytes, as node:http has it. */
+/** Time in which a new connection has to send its first bytes, as in node:http. */
 const firstBytesMs = 10_000;
 
-/** Time between two looks at which connections have waited too long. */
+/** Computes the time between two sweeps for connections that have waited too long. */
 export function computeSweepIntervalMs({
   idleTimeoutMs,
   requestTimeoutMs,
@@ -16,7 +16,7 @@ export function computeSweepIntervalMs({
 }
 
 /**
- * How long a connection has waited for its client. The clock is that of the sweep, which stands still in between: a wait may be taken for
+ * A connection's wait for its client. The clock is that of the sweep, which stands still in between: a wait may be taken for
  * longer than it was by one interval, and so much is added before it counts as over. None ends before the time that its client was given.
  */
 export class FastWait {
@@ -25,7 +25,7 @@ export class FastWait {
   #activeAt: number;
   #timeoutMs: number;
   #hasRequested = false;
-  /** When the first bytes came of a request that is not whole yet. */
+  /** Time of the first bytes of a request that is not whole yet. */
   #begunAt: number | undefined;
 
   constructor(waits: FastConnectionWaits, clock: () => number) {
@@ -40,24 +40,24 @@ export class FastWait {
     return this.#begunAt !== undefined;
   }
 
-  /** Bytes came, or an answer is out. */
+  /** Notes that bytes came, or that an answer was sent. */
   isActive(): void {
     this.#activeAt = this.#clock();
   }
 
-  /** A request is not whole yet. */
+  /** Notes that a request is not whole yet. */
   begins(): void {
     this.#begunAt ??= this.#clock();
   }
 
-  /** A request is whole, or somebody else reads it on. */
+  /** Notes that a request is whole, or read on elsewhere. */
   isWhole(): void {
     this.#begunAt = undefined;
     this.#hasRequested = true;
     this.#timeoutMs = this.#waits.idleTimeoutMs;
   }
 
-  /** What was waited for in vain. */
+  /** Returns what the connection has waited for too long; undefined if the wait is not over. */
   over(now: number): "request" | "anything" | undefined {
     const slackMs = computeSweepIntervalMs(this.#waits);
     if (this.#begunAt !== undefined) {

@@ -29,7 +29,7 @@ export type HeaderValues = Readonly<Record<MeaningfulHeader, string | undefined>
 /** Lists that proxies add a line to, as node:http joins them. Any other header that comes twice is node:http's to judge. */
 const lists: ReadonlySet<MeaningfulHeader> = new Set(["forwarded", "tracestate", "x-forwarded-for"]);
 
-/** Of a head without any of them. All have one shape, whichever headers a client sends and in whatever order: that is quick to read. */
+/** Values of a head without any of them. All have one shape, whichever headers a client sends and in whatever order: that is quick to read. */
 const noValues: HeaderValues = {
   authorization: undefined,
   connection: undefined,
@@ -63,7 +63,7 @@ const space = 0x20;
 const colon = 0x3a;
 const lowerCaseBit = 0x20;
 
-/** What a character may be part of: a name (RFC 9110, section 5.6.2), any value (section 5.5), a value that is read. */
+/** Bits of the parts that a character may belong to: a name (RFC 9110, section 5.6.2), any value (section 5.5), a value that is read. */
 const ofName = 1;
 const ofValue = 2;
 const ofPlain = 4;
@@ -74,8 +74,8 @@ const kinds = Uint8Array.from({ length: 256 }, (_, code) => {
 });
 
 /**
- * Reads the header lines of a head from `firstAt` to the empty line that ends it, in one pass. Undefined when a line is not well-formed
- * (RFC 9112, section 5), when one that matters comes twice or in an unusual form, or when there are more than anybody sends. `bytes` begin
+ * Reads the header lines of a head from `firstAt` to the empty line that ends it, in one pass. Undefined if a line is not well-formed
+ * (RFC 9112, section 5), if one that matters comes twice or in an unusual form, or if there are more than anybody sends. `bytes` begin
  * with the same head: they are quicker to look through than a string.
  */
 export function readHeaderLines(head: string, bytes: Uint8Array, firstAt: number): HeaderValues | undefined {
@@ -103,7 +103,7 @@ export function readHeaderLines(head: string, bytes: Uint8Array, firstAt: number
   return values;
 }
 
-/** Answers whether the value is one that the fast path can take. */
+/** Adds a value. Returns whether the fast path can take it. */
 function readMeaningful(
   values: Record<MeaningfulHeader, string | undefined>,
   name: MeaningfulHeader,
@@ -121,7 +121,7 @@ function nameOf(bytes: Uint8Array, start: number, end: number): MeaningfulHeader
   return undefined;
 }
 
-/** Whether these bytes, of which all may be part of a name, are this one in whatever case: of those no two differ in this bit but letters. */
+/** Whether these bytes, all of which may be part of a name, are this name in whatever case: among them only letters differ in this bit. */
 function isNamed(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
   for (let at = 0; at < name.length; at += 1) if (((bytes[start + at] ?? 0) | lowerCaseBit) !== name[at]) return false;
   return true;
@@ -131,12 +131,12 @@ function kindAt(bytes: Uint8Array, at: number): number {
   return kinds[bytes[at] ?? 0] ?? 0;
 }
 
-/** What a request is for: a path without its query, and the host that the client means, with or without a port. */
+/** Target of a request: a path without its query, and the host that the client means, with or without a port. */
 export type RequestTarget = Readonly<{ path: string; host: string | undefined }>;
 
 /**
  * Reads a request's target in origin-form or absolute-form; the latter's authority counts instead of Host (RFC 9112, section 3.2).
- * Undefined when the request has more than one Host header, which is to be refused: two readers could take different ones.
+ * Undefined if the request has more than one Host header, which is to be refused: two readers could take different ones.
  */
 export function readTarget({ url = "", headers, rawHeaders }: IncomingMessage): RequestTarget | undefined {
   if (rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host").length > 1)

@@ -1,10 +1,10 @@
 import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
 import { ReceivedBytes } from "../wire/received-bytes.ts";
 
-/** Bytes of a request that is not whole from which on they count: those of most requests never wait. */
+/** Bytes of an unfinished request from which they count: those of most requests never wait. */
 const smallBytes = 16_384;
 
-/** What was read of a connection and is not answered, counted as held for it. */
+/** Bytes that were read of a connection and not answered, counted as held for it. */
 export class HeldRequests extends ReceivedBytes {
   readonly #memory: ClientBytes;
   #counted = 0;
@@ -19,7 +19,7 @@ export class HeldRequests extends ReceivedBytes {
     if (this.#counted > 0) this.count();
   }
 
-  /** Counts what waits now. False when so much may not be held. */
+  /** Counts the waiting bytes. Returns false if so many may not be held. */
   count(): boolean {
     if (this.length <= smallBytes && this.#counted === 0) return true;
     const more = (this.length > smallBytes ? this.heldBytes : 0) - this.#counted;

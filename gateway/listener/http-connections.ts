@@ -4,19 +4,18 @@ import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { SlowReaders } from "../wire/slow-readers.ts";
 import type { PeerFacts } from "../callers/request-facts.ts";
 
-/** What is kept of node:http's connections. */
 export type HttpConnectionsDependencies = Readonly<{
   memory: MemoryBudget;
   readers: SlowReaders;
   addressOf: (peer: PeerFacts) => string;
 }>;
 
-/** The memory of node:http's connections, each watched for how it takes its answers. */
+/** Memory of node:http's connections, each watched for how it takes its answers. */
 export type HttpConnections = Readonly<{ memoryOf: (socket: Socket, facts: PeerFacts) => ConnectionMemory }>;
 
 type Known = { readonly memory: ConnectionMemory; facts: PeerFacts };
 
-/** Knows a connection from its first request to its end. */
+/** Creates the connections' memories, each kept from its connection's first request to its end. */
 export function createHttpConnections({ memory, readers, addressOf }: HttpConnectionsDependencies): HttpConnections {
   const bySocket = new Map<Socket, Known>();
   const begin = (socket: Socket, facts: PeerFacts): Known => {

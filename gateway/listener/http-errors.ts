@@ -4,10 +4,10 @@ import type { RefusedIdentity } from "../callers/caller.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { freeChunks, leastBytes } from "./chunked-request.ts";
 
-/** How a listener refuses an HTTP request or an upgrade before there is a JSON-RPC answer: in plain text, with its own headers. */
+/** Refusal of an HTTP request or an upgrade before there is a JSON-RPC answer: in plain text, with its own headers. */
 export type HttpError = Readonly<{ status: number; text: string; headers: AnswerHeaders }>;
 
-/** The refusals that are always the same. Statuses are RFC 9110's. */
+/** Refusals that are always the same. Statuses are RFC 9110's. */
 export const httpErrors = {
   manyHosts: { status: 400, text: "more than one Host header; send one", headers: [] },
   wastefulChunks: {
@@ -30,39 +30,39 @@ export const httpErrors = {
   goingAway: { status: 503, text: "going away", headers: [] },
 } as const satisfies Record<string, HttpError>;
 
-/** The caller's credential is missing or not good, or is not looked at now: then `retryAfterSeconds` says when it will be. */
+/** Refuses a caller whose credential is missing or invalid, or is not checked now: then `retryAfterSeconds` says when it will be. */
 export function refuseCredential({ message, retryAfterSeconds }: RefusedIdentity): HttpError {
   return retryAfterSeconds === undefined
     ? { status: 401, text: message, headers: [["WWW-Authenticate", "Bearer"]] }
     : { status: 429, text: message, headers: [["Retry-After", String(retryAfterSeconds)]] };
 }
 
-/** The peer's address may not call; `setting` names those that may. */
+/** Refusal of a peer whose address may not call; `setting` names those that may. */
 export function addressNotAdmitted(setting: string): HttpError {
   return { status: 403, text: `this address may not call here; ${setting} names those that may`, headers: [] };
 }
 
-/** The body is longer than `limitBytes`. */
+/** Refusal of a body that is longer than `limitBytes`. */
 export function bodyTooLarge(limitBytes: number): HttpError {
   return { status: 413, text: `content length too large; at most ${limitBytes} bytes`, headers: [] };
 }
 
-/** The caller has `limit` WebSockets. */
+/** Refusal of a caller that has `limit` WebSockets. */
 export function tooManyWebSockets(limit: number): HttpError {
   return { status: 429, text: `more than ${limit} WebSockets; close one first`, headers: [] };
 }
 
-/** What the status says, as node:http writes it: `404 Not Found`. */
+/** Formats the status as node:http does: `404 Not Found`. */
 export function formatStatus({ status }: Pick<HttpError, "status">): string {
   return `${status} ${STATUS_CODES[status] ?? ""}`;
 }
 
-/** The body: the text as a line. */
+/** Formats the body: the text as a line. */
 export function formatBody({ text }: HttpError): string {
   return `${text}\n`;
 }
 
-/** The refusal's headers and those of its body. */
+/** Builds the refusal's headers and those of its body. */
 export function buildHeaders(error: HttpError): AnswerHeaders {
   return [
     ["Content-Type", "text/plain; charset=utf-8"],
@@ -71,7 +71,7 @@ export function buildHeaders(error: HttpError): AnswerHeaders {
   ];
 }
 
-/** The whole refusal for a raw socket, which closes after it. */
+/** Formats the whole refusal for a raw socket, which closes after it. */
 export function formatRawRefusal(error: HttpError): string {
   const headers = error.headers.map(([name, value]) => `${name}: ${value}`);
   return formatRefusal(formatStatus(error), error.text, headers);

@@ -25,15 +25,15 @@ export type HttpHandlerDependencies = Readonly<{
   connections: HttpConnections;
   bodies: BodyAdmission;
   refusedBodies: RefusedBodies;
-  /** The address that what a client sends counts for. */
+  /** Returns the address for which a client's bytes count. */
   addressOf: (peer: PeerFacts) => string;
-  /** Headers for a browser's page of this origin; undefined when the origin may not call. */
+  /** Returns the headers for a browser's page of this origin; undefined if the origin may not call. */
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   /** Headers that follow an answer's own. */
   ageHeaders: () => AnswerHeaders;
   /** Whether a Host header names this listener. */
   isAllowedHost: (host: string | undefined) => boolean;
-  /** Whether the connection ends with the answer, whatever the client wants; it may become so while the answer is waited for. */
+  /** Whether the connection ends with the answer, whatever the client wants; it may become so while the answer is awaited. */
   isLast: (request: IncomingMessage) => boolean;
   /** Called for each request. */
   tookSlowPath: () => void;
@@ -72,7 +72,7 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
   };
 }
 
-/** A request that has a call in its body: what its head says, and what it is answered with. */
+/** A request that has a call in its body: the facts of its head, and the parts of its answer. */
 type Exchange = Readonly<{ facts: RequestFacts; cors: AnswerHeaders; dependencies: HttpHandlerDependencies }>;
 
 function restOf({ facts, dependencies: { refusedBodies, addressOf } }: Exchange): RefusedRest {
@@ -84,7 +84,7 @@ function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
   response.end();
 }
 
-/** Refuses a body that is too long, its sender's who may not call, or more than that caller can pay for, before any of it is read. */
+/** Refuses a body that is too long, whose sender may not call, or that its caller can't pay for, before any of it is read. */
 function isRefusedByHead(request: IncomingMessage, response: ServerResponse, exchange: Exchange): boolean {
   const { facts, cors, dependencies } = exchange;
   const { policy, identify, bodies } = dependencies;

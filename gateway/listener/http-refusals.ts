@@ -6,7 +6,7 @@ import { buildRefusedHeaders, type AnswerHeaders } from "./answer-head.ts";
 import type { RefusedBodies } from "./refused-bodies.ts";
 import { formatBody, buildHeaders, formatRawRefusal, type HttpError } from "./http-errors.ts";
 
-/** Answers with plain text. A body that is still to come is not read: the connection closes. */
+/** Answers with plain text. The rest of the body is not read: the connection closes. */
 export function refuse(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
   writeHead(request, response, error);
   response.end(formatBody(error));
@@ -17,12 +17,12 @@ function writeHead(request: IncomingMessage, response: ServerResponse, error: Ht
   response.writeHead(error.status, headers.flat());
 }
 
-/** Refuses an upgrade. Nobody else bounds the connection any more: node:http has let go of it. */
+/** Refuses an upgrade. Nothing else bounds the connection any more: node:http has let go of it. */
 export function refuseUpgrade({ socket }: IncomingMessage, error: HttpError): void {
   refuseConnection(socket, formatRawRefusal(error));
 }
 
-/** Where the rest of a refused body goes, and whose it is. */
+/** Reader of the rest of a refused body, and the address that it counts for. */
 export type RefusedRest = Readonly<{ refusedBodies: RefusedBodies; address: string }>;
 
 /** Refuses a request whose body is not whole. */
@@ -37,7 +37,7 @@ export function refuseBody(
   refusedBodies.discard({ request, response }, address);
 }
 
-/** Refuses a request whose caller can't pay for its body, as what a limit refuses is answered. */
+/** Refuses a request whose caller can't pay for its body, with the answer of a limit's refusal. */
 export function refuseDebtor(
   request: IncomingMessage,
   response: ServerResponse,

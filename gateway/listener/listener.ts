@@ -31,19 +31,19 @@ import { createHttpHandler } from "./http-handler.ts";
 import { RefusedBodies } from "./refused-bodies.ts";
 import { readTarget } from "./header-lines.ts";
 
-/** How a listener listens, and what it may hold open. */
+/** Address of a listener, and bounds of what it may hold open. */
 export type ListenerOptions = Readonly<{
   host: string;
   port: number;
-  /** The setting that names the port, for the message when it is taken. */
+  /** Setting that names the port, for the message if it is taken. */
   setting: string;
   requestTimeoutMs: number;
   idleTimeoutMs: number;
   slowReaderTimeoutMs: number;
   fastPath: boolean;
-  /** Who may connect; absent: all may. */
+  /** Peers that may connect; absent: all may. */
   peers?: AdmittedPeers;
-  /** Recognises the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
+  /** Recognises the proxies whose connections begin with a header of the PROXY protocol; absent: there are none. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
   webSocket: WebSocketClientsOptions;
 }>;
@@ -55,7 +55,7 @@ export type ListenerDependencies = Readonly<{
   turns: SharedTurns;
   hub: SubscriptionHub;
   memory: MemoryBudget;
-  /** The address that a client's memory counts for. */
+  /** Returns the address that a client's memory counts for. */
   addressOf: (peer: PeerFacts) => string;
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   isAllowedHost: (host: string | undefined) => boolean;
@@ -63,7 +63,7 @@ export type ListenerDependencies = Readonly<{
   ageHeaders: () => AnswerHeaders;
   /** The listener's part of the process's connections. */
   connections: ListenerConnections;
-  /** Whether a peer is a proxy, whose connections are many callers'; absent: none is, and connections are not bounded by address. */
+  /** Whether a peer is a proxy, whose connections are many callers'; absent: there are no proxies, and connections are not bounded by address. */
   isProxy?: (remoteAddress: string) => boolean;
   dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
@@ -74,13 +74,13 @@ export type ListenerDependencies = Readonly<{
   pause: Pause;
 }>;
 
-/** A listener at work. Disposing of it lets calls under way finish and closes WebSockets with 1001. */
+/** A running listener. Disposing of it lets calls in flight finish and closes WebSockets with 1001. */
 export type Listener = AsyncDisposable &
   Readonly<{ url: string; port: number; webSockets: () => number; subscriptions: () => number }>;
 
 /** Time in which clients with open connections are told to close them before the idle ones are closed. */
 const drainMs = 500;
-/** Time that is left to WebSockets to answer their close. */
+/** Time in which WebSockets may answer their close. */
 const closeGraceMs = 1_000;
 
 /**
@@ -158,11 +158,11 @@ export async function startListener(options: ListenerOptions, dependencies: List
   };
 }
 
-/** What a drain ends, and the flag that marks that it has begun. */
+/** Parts that a drain ends, and the flag that marks that it has begun. */
 type Drained = Pick<ListenerDependencies, "connections" | "pause"> &
   Readonly<{ draining: { now: boolean }; clients: WebSocketClients }>;
 
-/** Lets calls under way finish, closes WebSockets, and listens no more. */
+/** Lets calls in flight finish, closes WebSockets, and stops listening. */
 async function drain(listening: HttpListener, { draining, clients, connections, pause }: Drained): Promise<void> {
   let left: Promise<void> | undefined;
   const begin = () => {
@@ -177,20 +177,20 @@ async function drain(listening: HttpListener, { draining, clients, connections, 
   clearTimeout(late);
 }
 
-/** Whether others' requests come over the connection, too, and would stay off the fast path with the one that is answered. */
+/** Whether other callers' requests come over the connection, too, and would stay off the fast path with the one that is answered. */
 function isShared({ remoteAddress = "" }: Socket, { isProxy }: ListenerDependencies): boolean {
   return isProxy?.(remoteAddress) === true;
 }
 
-/** Who may call a listener. */
+/** Peers that may call a listener. */
 type AdmittedPeers = Readonly<{
   mayCall: (address: string) => boolean;
-  /** The setting that names those who may, for the refusal. */
+  /** Setting that names them, for the refusal. */
   setting: string;
 }>;
 
 /**
- * Puts a gate before whoever serves a server's connections: a peer whose address may not call is answered 403, and nothing that it
+ * Puts a gate before a server's connections: a peer whose address may not call is answered 403, and nothing that it
  * sends is read. Call it last of all, before the server listens.
  */
 function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {

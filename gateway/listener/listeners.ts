@@ -31,7 +31,7 @@ import type { PeerFacts } from "../callers/request-facts.ts";
 import { buildHeadAgeHeaders, headAgeHeader, sourceHeader, type AnswerHeaders } from "./answer-head.ts";
 import { startListener, type Listener } from "./listener.ts";
 
-/** What the listeners share. */
+/** Parts of the gateway that its listeners share. */
 export type ListenersDependencies = Readonly<{
   policy: PolicySource;
   handle: MessageHandler;
@@ -55,7 +55,7 @@ export type Listeners = AsyncDisposable &
   Readonly<{ urls: Readonly<Record<string, string>>; webSockets: () => number; subscriptions: () => number }>;
 
 /**
- * Starts the public, the private and the internal listener, those that are enabled.
+ * Starts those of the public, the private and the internal listener that are enabled.
  *
  * @throws {StartupError} when one can't listen; those that were started are closed again.
  */
@@ -131,18 +131,21 @@ export async function startListeners(
   };
 }
 
-/** Counts the verifications of tokens by the address that they come from. */
+/** Bounds the verifications of tokens, counted by the address that they come from. */
 function boundVerifications({ rateStore }: GatewaySettings, client: ClientAddress) {
   const verifications = createProcessRateLimiter(rateStore, { now: () => performance.now() });
   return { verifications, addressOf: createPeerAddress(client) };
 }
 
-/** Whether a Host header may be served; without names all are. */
+/** Creates the check whether a Host header may be served; without names all are. */
 function hostsFor(names: readonly string[]): (header: string | undefined) => boolean {
   return names.length === 0 ? () => true : createNamedHostCheck(names);
 }
 
-/** What listens on loopback is for this machine's programs: a page that its browser shows is not one of them. */
+/**
+ * Lists the origins whose pages may call. A listener on loopback is for this machine's programs: a page that its browser shows is not one of
+ * them.
+ */
 function originsFor(host: string, { callers }: GatewaySettings): readonly string[] {
   return callers.corsOrigins ?? (isLoopback(host) ? [] : ["*"]);
 }
@@ -162,7 +165,7 @@ function watchApiKeys(
   return { current: () => state.keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }
 
-/** Headers for a browser's page of an origin; undefined when pages of it may not call (WHATWG Fetch, CORS protocol). */
+/** Creates the headers for a browser's page of an origin; undefined if its pages may not call (WHATWG Fetch, CORS protocol). */
 function corsHeaders(allowedOrigins: readonly string[]): (origin: string) => AnswerHeaders | undefined {
   return (origin) => {
     if (!allowedOrigins.includes("*") && !allowedOrigins.includes(origin)) return undefined;
@@ -177,7 +180,7 @@ function corsHeaders(allowedOrigins: readonly string[]): (origin: string) => Ans
   };
 }
 
-/** What a client's memory is counted by: its address as trusted proxies give it, an IPv6 client's by its /64. */
+/** Creates the key that a client's memory is counted by: its address as trusted proxies report it, an IPv6 client's by its /64. */
 export function createPeerAddress(client: ClientAddress): (peer: PeerFacts) => string {
   return (peer) => toAddressKey(client.of(peer.remoteAddress, client.forwardedBy(peer)));
 }

@@ -1,31 +1,35 @@
 import type { Readable, Writable } from "node:stream";
 import { CallerRounds } from "../wire/caller-rounds.ts";
 
-/** Time between two times at which some of the refused bodies are read on. */
+/** Time between two ticks, at each of which some of the refused bodies are read on. */
 const tickMs = 10;
-/** Bytes of all of them together that are read in that time: 16 MiB a second. To read a MiB takes the thread about a millisecond, and the garbage collector as long. */
+/**
+ * Bytes of all of them together that are read in a tick: 16 MiB a second. To read a MiB takes the thread about a millisecond, and the garbage
+ * collector as long.
+ */
 const tickBytes = 163_840;
-/** Bytes that one of them is read on by when its turn has come: as many as come in one read. */
+/** Bytes by which one of them is read on in its turn: as many as come in one read. */
 const turnBytes = 65_536;
-/** How much of a refused body is read, and for how long, so that its sender gets to read the answer. */
+/** Bytes of a refused body that are read, and the time for it, so that its sender gets to read the answer. */
 const lingerBytes = 16_777_216;
 const lingerMs = 2_000;
 
-/** The side of a refused request that is read, and that of its answer. */
+/** The readable side of a refused request, and the writable side of its answer. */
 export type RefusedExchange = Readonly<{ request: Readable; response: Writable }>;
 
 /**
- * Bodies of requests that were refused before they were whole. Their senders may finish before the connection closes (RFC 9112, section
- * 9.6): closed at once, its kernel would throw the answer away with the reset. What they send is thrown away at a pace that costs others
- * nothing, however fast it comes: in turns by address, and by connection. Disposing of it stops the reading; the connections are their server's to close.
+ * Bodies of requests that were refused before they were whole. Their senders may finish before the connection closes (RFC 9112, section 9.6):
+ * if it closed at once, its kernel would discard the answer with the reset. Their bytes are discarded at a pace that costs other callers
+ * nothing, however fast they come: in turns by address, and by connection. Disposing of it stops the reading; the connections are their
+ * server's to close.
  */
 export class RefusedBodies implements Disposable {
   readonly #waiting = new CallerRounds<Readable>();
-  /** What may still be read in this tick; less than nothing where that ended within a turn. */
+  /** Bytes that may still be read in this tick; negative if the last read exceeded them. */
   #roomBytes = tickBytes;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Reads on what an address sends, and ends the answer, which is written, when all has come or it has been enough. */
+  /** Reads the rest of an address's body, and ends the answer, which is written, when all has come or enough was read. */
   discard({ request, response }: RefusedExchange, address: string): void {
     const late = setTimeout(() => response.end(), lingerMs);
     response.on("close", () => clearTimeout(late));

@@ -1,13 +1,13 @@
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 
-/** Holds so many bytes until something is known. */
+/** Holds so many bytes until a promise settles. */
 export async function holdUntil<Known>(memory: HeldBytes, bytes: number, known: Promise<Known>): Promise<Known> {
   using held = new HeldScope(memory);
   held.hold(bytes);
   return await known;
 }
 
-/** What is held for one answer. Whatever is left of it when the answer is over is given back at once. */
+/** Bytes that are held for one answer. The rest of them is released at once when the answer is over. */
 export class HeldScope implements HeldBytes, Disposable {
   readonly #memory: HeldBytes;
   #bytes = 0;

@@ -15,11 +15,11 @@ export type ClientCallsDependencies = Readonly<{
   handle: MessageHandler;
   subscriptions: ClientSubscriptions;
   send: (answer: string | readonly Buffer[]) => void;
-  /** A message is answered, and its answer sent. */
+  /** Called when a message is answered, and its answer sent. */
   answered: () => void;
 }>;
 
-/** A client's messages that are being answered. Disposing of it gives them up. */
+/** A client's messages that are being answered. Disposing of it cancels them. */
 export type ClientCalls = Disposable & Readonly<{ handle: (message: Buffer) => void; underWay: () => number }>;
 
 /** Most bytes of an error in the place of a batch's entry, besides its id. */
@@ -68,12 +68,12 @@ export function createClientCalls(
   };
 }
 
-/** Most bytes of an answer: a batch keeps its entries within the limit by itself, and has errors with their ids on top. */
+/** Computes the most bytes of an answer: a batch keeps its entries within the limit by itself, and has errors with their ids on top. */
 function answerBytes(message: Buffer, { batchResponseBytes, batchItems }: PolicySettings["limits"]): number {
   return isBatch(message) ? batchResponseBytes + message.length + batchItems * refusalBytes : batchResponseBytes;
 }
 
-/** The answer to a message whose own can't be sent: an error with its id. A batch is not read once more for nothing. */
+/** Formats the answer to a message whose own can't be sent: an error with its id. A batch is not read once more for nothing. */
 function failedAnswer(message: Buffer, reason: CollectionFailure, limits: PolicySettings["limits"]): string {
   const read = isBatch(message) ? undefined : readMessage(message, limits);
   const id = read?.kind === "single" ? read.call.id : undefined;

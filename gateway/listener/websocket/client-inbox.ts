@@ -5,25 +5,25 @@ import type { ConnectedClient } from "./connected-client.ts";
 /** Messages of one client, taken one after another as there is room for them and for their answers. */
 export type ClientInbox = Readonly<{
   received: (message: Buffer) => void;
-  /** There may be room again. */
+  /** Continues if there is room again. */
   goOn: () => void;
 }>;
 
-/** How messages are taken, and whether one may be now. */
+/** Socket and handler of the messages, and their bounds. */
 export type ClientInboxDependencies = Readonly<{
   socket: Pick<WebSocket, "pause" | "resume" | "isPaused">;
   mayHandle: () => boolean;
   handle: (message: Buffer) => void;
   turns: SharedTurns;
-  /** Whose turns they are. */
+  /** Key of the caller whose turns they are. */
   caller: string;
-  /** Whether no more messages are taken: how the client is read from then on is not the inbox's to say. */
+  /** Whether no more messages are taken: from then on the inbox neither pauses nor resumes the socket. */
   isLeaving: () => boolean;
 }>;
 
 /**
- * Creates an inbox. While no message may be taken the client is not read from, so that what waits here is no more than was read at
- * once already.
+ * Creates an inbox. While no message may be taken the client is not read from, so that no more waits here than one read
+ * brought.
  */
 export function createClientInbox({
   socket,
@@ -65,17 +65,17 @@ export function createClientInbox({
   };
 }
 
-/** Bytes of a message that is not whole from which on they count as held. */
+/** Bytes of an unfinished message from which they count as held. */
 const smallBytes = 16_384;
 /** Close code of a client that may come back later (IANA's registry of WebSocket close codes). */
 const tryAgainLater = 1013;
 /** Time in which it may answer the close: what it sends meanwhile is kept and counts for nobody. */
 const goneWithinMs = 1_000;
 
-/** What came of a message that is not whole. */
+/** Count of the bytes of a message that is not whole. */
 export type PartialMessages = Readonly<{ whole: () => void }>;
 
-/** Counts what the WebSocket keeps of a message until it is whole; a client whose message may not be held is closed with 1013. */
+/** Counts the bytes that the WebSocket keeps of a message until it is whole; a client whose message may not be held is closed with 1013. */
 export function holdPartialMessages({
   socket,
   connection,

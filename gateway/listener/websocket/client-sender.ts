@@ -8,24 +8,24 @@ import { isOneFrame, encodeTextFrames, writeTextFrame } from "./text-frame.ts";
 export type ClientSenderOptions = Readonly<{
   /** Unsent bytes, besides answers, from which the client is too slow. */
   queueBytes: number;
-  /** Unsent bytes of answers that are not held against it: one of any size that is permitted. */
+  /** Unsent bytes of answers that do not count as slowness: one of any size that is permitted. */
   answerBytes: () => number;
 }>;
 
 export type ClientSenderDependencies = Readonly<{
-  /** What is held for the client's connection. */
+  /** Memory of the client's connection. */
   memory: ClientBytes;
   droppedAsSlow: () => void;
 }>;
 
-/** Sends to one client. What is sent to a client that is closed, or about to be, is thrown away. */
+/** Sends to one client. Everything that is sent to a client that is closed, or about to be, is discarded. */
 export type ClientSender = Readonly<{
-  /** Sends an answer: a binary string, or its parts, of which a client that takes nothing gets no frame made. */
+  /** Sends an answer: a binary string, or its parts, of which no frame is made for a client that takes nothing. */
   send: (answer: string | readonly Buffer[]) => void;
   sendNotification: (start: Buffer, notification: Notification) => void;
-  /** Bytes that the client has not taken. */
+  /** Returns the number of bytes that the client has not taken. */
   unsentBytes: () => number;
-  /** The connection can take more. */
+  /** Notes that the connection can take more. */
   drained: () => void;
   /** Runs something once all is written. */
   afterAll: (run: () => void) => void;
@@ -37,7 +37,7 @@ const tryAgainLater = 1013;
 const slowGraceMs = 1_000;
 
 /**
- * Creates the sender of a client, which is dropped when more waits for it than may. An answer that it requested does not count as
+ * Creates the sender of a client, which is dropped if more waits for it than may. An answer that it requested does not count as
  * slowness, however long it is: as long as answers wait no more calls are read.
  */
 export function createClientSender(

@@ -8,7 +8,7 @@ import { readSelection } from "../../limits/log-filter.ts";
 import { buildNotificationPrefix, type Notification } from "../../notifications/notification.ts";
 import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
 
-/** One client's subscriptions, and the end of all of them. */
+/** One client's subscriptions. Disposing of it ends all of them. */
 export type ClientSubscriptions = Disposable &
   Readonly<{
     size: () => number;
@@ -19,7 +19,7 @@ export type ClientSubscriptions = Disposable &
 /** Most notifications that wait for their subscription's reply; beyond them the client is closed. */
 const queuedNotificationsMax = 1_000;
 
-/** What a client's subscriptions need. */
+/** Collaborators and bounds of a client's subscriptions. */
 export type ClientSubscriptionDependencies = Readonly<{
   /** Key of the caller. */
   caller: string;
@@ -29,7 +29,7 @@ export type ClientSubscriptionDependencies = Readonly<{
   lost: () => void;
   /** Most subscriptions that the client may have now. */
   limit: () => number;
-  /** The limit refused a subscription. */
+  /** Called when the limit refused a subscription. */
   limited: () => void;
 }>;
 
@@ -99,7 +99,7 @@ function error(rpcError: ReturnType<typeof invalidParams>): SubscriptionAnswer {
   return { kind: "error", error: rpcError };
 }
 
-/** Parameters of eth_subscribe in the one form that equal subscriptions share. */
+/** Formats parameters of eth_subscribe in the one form that equal subscriptions share. */
 function canonicalParams(params: string): SubscriptionAnswer | Readonly<{ kind: "params"; json: string }> {
   const [name, filter = "null", ...rest] = splitElements(params);
   const type = parseFlatValue(name);

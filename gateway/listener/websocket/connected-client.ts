@@ -7,11 +7,11 @@ import type { TraceContext } from "#daemon/http/trace-context.ts";
 /** A client whose WebSocket is open. */
 export type ConnectedClient = Readonly<{
   socket: WebSocket;
-  /** What the socket stands on, for messages that are shared: what the socket writes itself is written whole and at once. */
+  /** TCP connection of the socket, for messages that are shared: those that the socket writes itself are written whole and at once. */
   connection: Socket;
   caller: Caller;
-  /** What is held for its connection. */
+  /** Memory of its connection. */
   memory: ConnectionMemory;
-  /** What the upgrade said: the calls on the connection are part of that trace. */
+  /** Trace context of the upgrade: the calls on the connection are part of that trace. */
   traceContext: TraceContext | undefined;
 }>;

@@ -1,6 +1,9 @@
 import type { Duplex } from "node:stream";
 
-/** First byte of a frame (RFC 6455, section 5.2): a text message's first or only one, one that continues it, and the mark of the last. */
+/**
+ * First byte of a frame (RFC 6455, section 5.2): that of a text message's first or only one, that of one that continues it, and the mark of
+ * the last.
+ */
 const text = 0x01;
 const continuation = 0x00;
 const last = 0x80;
@@ -10,10 +13,10 @@ const inEightBytes = 127;
 const twoBytesMost = 65_535;
 /**
  * Most bytes of a message in one frame, as many as one read of the node's socket: a longer one goes in several, each written whole, so that
- * what others write fits between them.
+ * other writes fit between them.
  */
 const frameBytes = 65_536;
-/** A tail from this size on is written as it is, so that all who get it share its bytes; shorter ones are copied, which costs less. */
+/** Size from which a tail is written as it is, so that all receivers share its bytes; a shorter one is copied, which costs less. */
 const sharedBytes = 16_384;
 
 /** Writes one frame, made of a start and a tail, to a WebSocket's connection; together they are no longer than a frame may be. */
@@ -36,7 +39,7 @@ export function isOneFrame(lengthBytes: number): boolean {
 /** A frame: its head, and the bytes that follow it in the same write. */
 export type TextFrame = Readonly<{ head: Buffer; bytes: Buffer }>;
 
-/** The frames of a text message, which is given in parts; a server's are not masked. */
+/** Encodes a text message, which comes in parts, as frames; a server's are not masked. */
 export function* encodeTextFrames(parts: readonly Buffer[]): Generator<TextFrame> {
   const pieces = parts.flatMap(piecesOf);
   if (pieces.length === 0) pieces.push(nothing);
@@ -48,7 +51,7 @@ export function* encodeTextFrames(parts: readonly Buffer[]): Generator<TextFrame
 
 const nothing = Buffer.alloc(0);
 
-/** What fits in a frame each. */
+/** Splits a part into pieces that fit in a frame each. */
 function piecesOf(part: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < part.length; at += frameBytes) pieces.push(part.subarray(at, at + frameBytes));

@@ -22,14 +22,14 @@ export type WebSocketClientsOptions = Readonly<{
   /** Largest message of a client whose tier names no size. */
   messageBytes: number;
   pingIntervalMs: number;
-  /** Time between two looks whether a client's key or token is still good; absent where clients have neither. */
+  /** Time between two checks of a client's key or token; absent if clients have neither. */
   recheckMs?: number;
 }>;
 
-/** Who requests an upgrade, and as part of which trace. */
+/** Identity of the client that requests an upgrade, and its trace. */
 export type UpgradeOrigin = Readonly<{
   identity: CallerIdentity;
-  /** What its memory counts for. */
+  /** Address that its memory counts for. */
   address: string;
   traceContext: TraceContext | undefined;
   identifyAgain: IdentifyAgain;
@@ -41,9 +41,9 @@ export type WebSocketClientsDependencies = ClientSessionDependencies &
 /** A listener's WebSocket clients. */
 export type WebSocketClients = Disposable &
   Readonly<{
-    /** Takes an HTTP upgrade. */
+    /** Handles an HTTP upgrade. */
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, from: UpgradeOrigin) => void;
-    /** Closes all with 1001, each when its calls under way are answered; settles when all are closed. */
+    /** Closes all with 1001, each when its calls in flight are answered; settles when all are closed. */
     leave: () => Promise<void>;
     size: () => number;
     subscriptions: () => number;
@@ -135,7 +135,7 @@ const maxFragments = 1_024;
 /** WebSocket servers by the largest message that their clients may send. */
 export type SizedServers = Disposable & Readonly<{ serverFor: (messageBytes: number) => WebSocketServer }>;
 
-/** Makes servers as sizes are requested. Messages are never compressed, so none can grow when it is read; pings are the session's to answer. */
+/** Creates servers as sizes are requested. Messages are never compressed, so none can grow when it is read; the session answers pings. */
 function sizedServers(): SizedServers {
   const servers = new Map<number, WebSocketServer>();
   return {
