@@ -4,19 +4,19 @@ import { readBlock, type RecentBlocks, type RememberedBlock } from "./recent-blo
 import { asRemoved } from "./sent-logs.ts";
 import type { SharedSubscription } from "./notification.ts";
 
-/** Queries the node; the JSON text of its result, undefined when there is none. */
+/** Queries the node. Returns the JSON text of its result, undefined if there is none. */
 export type RequestNode = (method: string, params: string) => Promise<string | undefined>;
 
-/** What each subscription missed: JSON texts, in the order in which they are to be sent; undefined: not known. */
+/** Notifications that each subscription missed: JSON texts, in their order; undefined if they are not known. */
 export type Backfill = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
 
-/** What a block has besides its header (geth's `newHeads`). */
+/** Members that a block has besides its header (geth's `newHeads`). */
 const notOfHeaders: ReadonlySet<string> = new Set(["transactions", "uncles", "withdrawals", "size", "totalDifficulty"]);
 
 /**
- * Finds out what subscriptions missed since the last block that they were sent: the headers that came after the newest of
- * those blocks that still stands; for log filters the entries of the blocks that do not stand any more, marked as removed, then
- * those that came. Undefined when it can't be sent without a gap: more than `bridgeBlocks` blocks, none of the blocks stands,
+ * Reads the notifications that subscriptions missed since the last block that they were sent: the headers that came after the newest of
+ * those blocks that still stands; for log filters the entries of the blocks that no longer stand, marked as removed, then
+ * the new ones. Undefined if it can't be sent without a gap: more than `bridgeBlocks` blocks, none of the blocks stands,
  * or the chain changes meanwhile.
  */
 export async function readBackfill(
@@ -42,7 +42,7 @@ export async function readBackfill(
   return new Map(results);
 }
 
-/** The newest of these blocks that the node still has. */
+/** Finds the newest of these blocks that the node still has. */
 async function findAncestor(
   blocks: readonly RememberedBlock[],
   latest: RememberedBlock,
@@ -86,7 +86,7 @@ function headerOf(block: string): string {
 }
 
 /**
- * The last block whose entries are certain to have been sent. Those of the newest block and of the one before it may have been
+ * Returns the last block whose entries are certain to have been sent. Those of the newest block and of the one before it may have been
  * on their way when their headers had come; what is older than the subscription does not concern it.
  */
 function lastSent(since: bigint | undefined, ancestor: bigint): bigint {

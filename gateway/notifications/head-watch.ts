@@ -4,7 +4,7 @@ import type { NodePool } from "../upstream/node-pool.ts";
 import { readBlock } from "./recent-blocks.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
 
-/** How the head is watched. */
+/** Intervals of the head's watch, in ms. */
 export type HeadWatchOptions = Readonly<{ pollIntervalMs: number; timeoutMs: number }>;
 
 /** Silence of the newHeads subscription after which the head is requested as well. */
@@ -12,20 +12,19 @@ const silentAfterMs = 2_000;
 /** Heads found by polling, one after another, from which the subscription counts as stalled. */
 const missedHeads = 3;
 
-/** Follows the node's head: by one newHeads subscription, by polling while there is none or it is silent. */
+/** Follows the node's head: by one newHeads subscription, and by polling while there is none or it is silent. */
 export type HeadWatch = Disposable & Readonly<{ linkOpened: () => void; linkLost: () => void }>;
 
 export type HeadWatchDependencies = Readonly<{
   pool: Pick<NodePool, "send">;
   hub: Pick<SubscriptionHub, "subscribe">;
   head: Head;
-  /** The subscription is open and misses heads. */
+  /** Called when the subscription is open and misses heads. */
   resetLink: () => void;
-  /** The node answers again after it did not, and no connection was there to show whether it is the same one. */
+  /** Called when the node answers again after it did not, and no connection was there to show whether it is the same one. */
   returned: () => void;
 }>;
 
-/** Starts to follow. */
 export function startHeadWatch(
   options: HeadWatchOptions,
   { pool, hub, head, resetLink, returned }: HeadWatchDependencies,
@@ -98,8 +97,8 @@ export function startHeadWatch(
 export type HeadsSubscription = Readonly<{ linkOpened: () => void; linkLost: () => void; isThere: () => boolean }>;
 
 /**
- * Subscribes to heads while there is a connection. The hub takes the subscription over gaps by itself; when it has closed its
- * subscribers, this one comes again.
+ * Subscribes to heads while there is a connection. The hub carries the subscription over gaps by itself; after it has closed its
+ * subscribers, this one subscribes again.
  */
 function subscribeToHeads(
   hub: Pick<SubscriptionHub, "subscribe">,

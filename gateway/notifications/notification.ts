@@ -6,7 +6,7 @@ import { isRemoved, createSentLogs, type LogBudget, type SentLogs } from "./sent
 export type Notification = Readonly<{
   /** The notification's `result`, as JSON text. */
   result: string;
-  /** Bytes of a subscriber's message from the result on; what comes before them names the subscriber's own subscription. */
+  /** Bytes of a subscriber's message from the result on; the bytes before them name the subscriber's own subscription. */
   tail: Buffer;
 }>;
 
@@ -15,22 +15,22 @@ export function serializeNotification(result: string): Notification {
   return { result, tail: Buffer.from(`${result}}}`, "latin1") };
 }
 
-/** Bytes of a subscriber's messages up to the result; `id` is the JSON text of its subscription's id. */
+/** Builds the bytes of a subscriber's messages up to the result; `id` is the JSON text of its subscription's id. */
 export function buildNotificationPrefix(id: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":${id},"result":`, "latin1");
 }
 
-/** What subscribers were sent, as far back as a backfill needs it. */
+/** Notifications that subscribers were sent, as far back as a backfill needs them. */
 export type SentNotifications = Readonly<{
   /** The blocks that they were sent. */
   blocks: RecentBlocks;
-  /** A new memory of the log entries of one subscription; all share one budget. */
+  /** Creates a memory of the log entries of one subscription; all share one budget. */
   logs: () => SentLogs;
   note: (shared: SharedSubscription, result: string) => void;
   has: (shared: SharedSubscription, result: string) => boolean;
 }>;
 
-/** Remembers the `blocks` newest blocks. */
+/** Creates a memory of the `blocks` newest blocks. */
 export function createSentNotifications(blocks: number): SentNotifications {
   const memory = createRecentBlocks(blocks);
   const budget: LogBudget = { spentBytes: 0 };
@@ -49,25 +49,25 @@ export function createSentNotifications(blocks: number): SentNotifications {
   };
 }
 
-/** Who gets the notifications of a subscription. */
+/** Receiver of a subscription's notifications. */
 export type Subscriber = Readonly<{
   /** Key of the caller; undefined: the gateway itself. */
   caller: string | undefined;
   notify: (notification: Notification) => void;
-  /** The node's connection is lost: notifications may have been missed. */
+  /** Called when the node's connection is lost: notifications may have been missed. */
   lost: () => void;
 }>;
 
-/** One subscription at the node and those that share it. */
+/** One subscription at the node and its subscribers. */
 export type SharedSubscription = {
   /** JSON text of eth_subscribe's parameters in canonical form. */
   readonly params: string;
-  /** Key of the caller who began it and whose place at the node it takes; undefined: the gateway itself. */
+  /** Key of the caller that began it and whose place at the node it takes; undefined: the gateway itself. */
   readonly beganBy: string | undefined;
   readonly subscribers: Set<Subscriber>;
-  /** What a `logs` subscription was sent; undefined for `newHeads`. */
+  /** Entries that a `logs` subscription was sent; undefined for `newHeads`. */
   readonly sent: SentLogs | undefined;
-  /** Number of the newest block when it began; what is older was never its matter. */
+  /** Number of the newest block when it began; older blocks do not concern it. */
   readonly since: bigint | undefined;
   /** The node's id of it, JSON text. */
   id: string | undefined;

@@ -6,7 +6,7 @@ const rememberedLogs = 10_000;
 /** Most bytes of log entries that all subscriptions of a budget remember. */
 const rememberedBytes = 33_554_432;
 
-/** What the subscriptions that share it remember, in bytes. One that finds it spent forgets its own oldest. */
+/** Bytes that the subscriptions that share it remember. One that finds it spent forgets its own oldest. */
 export type LogBudget = { spentBytes: number };
 
 type SentLog = Readonly<{ number: bigint; json: string }>;
@@ -15,9 +15,9 @@ type SentLog = Readonly<{ number: bigint; json: string }>;
 export type SentLogs = Readonly<{
   note: (log: string) => void;
   has: (log: string) => boolean;
-  /** Entries of blocks above this one, the newest first; undefined when some of them may have been forgotten. */
+  /** Returns the entries of blocks above this one, the newest first; undefined if some of them may have been forgotten. */
   above: (number: bigint) => readonly string[] | undefined;
-  /** Forgets all, and gives the budget back. */
+  /** Forgets all, and releases their bytes. */
   clear: () => void;
 }>;
 
@@ -58,7 +58,7 @@ export function createSentLogs(budget: LogBudget): SentLogs {
   };
 }
 
-/** A log entry as it is sent when a reorganisation has removed its block. */
+/** Formats a log entry as it is sent after a reorganisation has removed its block. */
 export function asRemoved(log: string): string {
   const marked = log.replace(/"removed"\s*:\s*false/, '"removed":true');
   return marked === log ? `${log.slice(0, log.lastIndexOf("}"))},"removed":true}` : marked;

@@ -16,33 +16,33 @@ import {
   type SubscriptionPlacesOptions,
 } from "./subscription-places.ts";
 
-/** How gaps in the node's connection are bridged. */
+/** Bounds within which gaps in the node's connection are bridged. */
 export type HubOptions = SubscriptionPlacesOptions &
   Readonly<{
-    /** Time in which the connection has to come back for subscribers to be sent what they missed; 0: they are closed at once. */
+    /** Time in which the connection has to come back for subscribers to be sent what they missed, in ms; 0: they are closed at once. */
     bridgeMs: number;
     /** Most blocks that are sent after a gap. */
     bridgeBlocks: number;
   }>;
 
-/** How the hub reaches the node, and what it calls when a gap has ended. */
+/** Connections to the node, and the callback for the end of a gap. */
 export type HubDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeAnswer> }>;
   requestNode: RequestNode;
   gapEnded: (outcome: "bridged" | "closed") => void;
 }>;
 
-/** What a subscription comes to: the right to end it, the node's error as JSON text, or why the node is not queried. */
+/** Outcome of a subscription: the right to end it, the node's error as JSON text, or the reason why the node is not queried. */
 export type Subscribed =
   | Readonly<{ kind: "subscribed"; unsubscribe: () => void }>
   | Readonly<{ kind: "error"; json: string }>
   | Readonly<{ kind: "refused"; error: RpcError }>;
 
-/** Most notifications of a subscription that wait for what came before them. */
+/** Most notifications of a subscription that wait for earlier ones. */
 const queuedNotificationsMax = 10_000;
 
 /**
- * Makes one subscription at the node serve all equal ones. When the node's connection is lost and comes back in time, subscribers
+ * Makes one subscription at the node serve all equal ones. If the node's connection is lost and comes back in time, subscribers
  * are sent what they missed; else all of them are closed.
  */
 export class SubscriptionHub implements Disposable {
@@ -52,7 +52,7 @@ export class SubscriptionHub implements Disposable {
   readonly #atNode: NodeSubscriptions;
   readonly #sent: SentNotifications;
   readonly #places: SubscriptionPlaces;
-  /** Counts losses: what was begun on one connection ends with it. */
+  /** Number of losses: what was begun on one connection ends with it. */
   #losses = 0;
   #isGap = false;
   #bridging: Promise<void> | undefined;
@@ -86,12 +86,12 @@ export class SubscriptionHub implements Disposable {
     return { kind: "subscribed", unsubscribe: () => this.#leave(shared, subscriber) };
   }
 
-  /** A notification came from the node. */
+  /** Receives a notification from the node. */
   notified(subscription: string, result: string): void {
     this.#atNode.notified(subscription, result);
   }
 
-  /** The node's connection is there, for the first time or again. */
+  /** Notes that the node's connection is open, for the first time or again. */
   opened(): void {
     if (!this.#isGap) return;
     const bridging = this.#bridge().finally(() => {
@@ -100,7 +100,7 @@ export class SubscriptionHub implements Disposable {
     this.#bridging = bridging;
   }
 
-  /** The node's connection is gone. */
+  /** Notes that the node's connection is lost. */
   lost(): void {
     this.#losses += 1;
     this.#atNode.lost();
@@ -120,7 +120,7 @@ export class SubscriptionHub implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  /** Or returns why not. */
+  /** Begins a subscription at the node, or returns the error that refuses it. */
   #begin(params: string, caller: string | undefined): SharedSubscription | RpcError {
     const refusal = caller === undefined ? undefined : this.#places.acquire(caller);
     if (refusal !== undefined) return refusal;

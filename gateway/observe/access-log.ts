@@ -4,12 +4,12 @@ import { createBoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { EndedCall, Meter } from "./meter.ts";
 
-/** Which calls are logged. */
+/** Calls that are logged: a random share of them, and those that take at least `slowMs` (0: none). */
 export type AccessLogOptions = Readonly<{ sampleRatio: number; slowMs: number }>;
 
 /**
- * Adds the access log, whose options may change at any time, to a meter: a share of the calls, and those that were slow, bounded, since clients can make any number of them; never
- * their parameters.
+ * Adds the access log, whose options may change at any time, to a meter: a share of the calls, and, bounded because clients can make any
+ * number of them, the slow ones; never their parameters.
  */
 export function withAccessLog(
   meter: Meter,
@@ -29,7 +29,7 @@ export function withAccessLog(
   };
 }
 
-/** The trace's id is read here and not before: few calls are logged. */
+/** Builds a call's entry. The trace's id is read here and not before: few calls are logged. */
 function entryOf({ method, tier, outcome, seconds, requestId, traceContext }: EndedCall) {
   const traceId = traceContext && readTraceId(traceContext);
   const ms = Math.round(seconds * 1e6) / 1_000;

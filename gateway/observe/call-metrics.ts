@@ -46,7 +46,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
     counted.add(tier);
     for (const limit of limitNames) refusals.inc({ limit, tier }, 0);
   };
-  /** By outcome, tier and method: three look-ups of known strings cost less than one of a string made for the look-up. */
+  /** Series by outcome, tier and method: three look-ups of known strings cost less than one of a string made for the look-up. */
   const callSeries = new Map<CallOutcome, Map<string, Map<string, CallSeries>>>();
   const allSeries: CallSeries[] = [];
   countReads(metrics, allSeries);
@@ -87,7 +87,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
 
 type CallSeries = DurationSeries & Readonly<{ method: string; tier: string; outcome: CallOutcome }>;
 
-/** Shows where reads were answered from, by method. Summed up from the calls when it is requested, so that no call pays for it. */
+/** Counts reads by source and method. Summed up from the calls at a scrape, so that no call pays for it. */
 function countReads(metrics: Registry, series: readonly CallSeries[]): void {
   metrics.registerMetric(
     new Counter({
@@ -107,7 +107,7 @@ function countReads(metrics: Registry, series: readonly CallSeries[]): void {
   );
 }
 
-/** What the gateway's gauges read. */
+/** Sources of the gateway's gauges. */
 export type GaugeSources = Readonly<{
   callsInFlight: () => number;
   callsWaiting: () => number;
@@ -122,7 +122,7 @@ export type GaugeSources = Readonly<{
   headNumber: () => number | undefined;
 }>;
 
-/** Shows the gateway's state as gauges, read when they are requested. */
+/** Registers the gateway's state as gauges, read at a scrape. */
 export function registerGauges(metrics: Registry, sources: GaugeSources): void {
   const gauge = (name: string, help: string, read: () => number | undefined) =>
     new Gauge({
@@ -160,7 +160,7 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
   );
 }
 
-/** Counts WebSocket clients that were dropped, by reason. */
+/** Creates the counter of dropped WebSocket clients, by reason. */
 export function createDropCounter(metrics: Registry): (reason: "slow" | "lost" | "silent" | "withdrawn") => void {
   const drops = new Counter({
     name: "gatehouse_gateway_websocket_drops_total",
@@ -171,7 +171,7 @@ export function createDropCounter(metrics: Registry): (reason: "slow" | "lost" |
   return (reason) => drops.inc({ reason });
 }
 
-/** Counts requests that node:http read, by listener. */
+/** Creates the counter of requests that node:http read, by listener. */
 export function createSlowPathCounter(metrics: Registry): (listener: ListenerName) => void {
   const requests = new Counter({
     name: "gatehouse_gateway_slow_path_requests_total",
@@ -182,7 +182,7 @@ export function createSlowPathCounter(metrics: Registry): (listener: ListenerNam
   return (listener) => requests.inc({ listener });
 }
 
-/** Counts gaps in the node's WebSocket by how they ended. */
+/** Creates the counter of gaps in the node's WebSocket, by outcome. */
 export function createGapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
   const gaps = new Counter({
     name: "gatehouse_gateway_link_gaps_total",

@@ -2,7 +2,7 @@ import { Histogram, type Registry } from "prom-client";
 
 /** Counts and times of one combination of labels. */
 export type DurationSeries = Readonly<{
-  /** Counts a duration; `traceId` is that of the trace that shows it, where there is one. */
+  /** Counts a duration; `traceId` is that of the trace that shows it, if there is one. */
   observe: (seconds: number, traceId?: string) => void;
   count: () => number;
 }>;
@@ -15,7 +15,7 @@ export type DurationsOptions = Readonly<{
   name: string;
   help: string;
   labelNames: readonly string[];
-  /** Upper bounds in seconds, rising. */
+  /** Upper bounds in seconds, in ascending order. */
   buckets: readonly number[];
 }>;
 
@@ -29,7 +29,7 @@ type Recorded = {
 
 type Exemplar = Readonly<{ labelSet: Readonly<{ trace_id: string }>; value: number; timestamp: number }>;
 
-/** Creates a histogram and registers it. Whoever observes keeps the series, so that no labels are looked up for each call. */
+/** Creates a histogram and registers it. Observers keep the series, so that no labels are looked up for each call. */
 export function createDurations(options: DurationsOptions, metrics: Registry): Durations {
   const { name, help, buckets } = options;
   const all: Recorded[] = [];

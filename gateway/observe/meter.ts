@@ -1,13 +1,12 @@
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { AnswerSource } from "../answers/answer-sink.ts";
 
-/** How a call ended, for the metrics: where its answer came from, or why it has none. */
+/** Outcome of a call, for the metrics: the origin of its answer, or the reason why it has none. */
 export type CallOutcome = Exclude<AnswerSource, "mixed"> | "refused" | "limited" | "overload" | "failed" | "cancelled";
 
 /** A limit that can refuse something, as the metrics name it. */
 export type LimitName = (typeof limitNames)[number];
 
-/** Every limit. */
 export const limitNames = [
   "rate",
   "concurrency",
@@ -29,19 +28,19 @@ export type EndedCall = Readonly<{
   tier: string;
   outcome: CallOutcome;
   seconds: number;
-  /** What the client calls its request, when it says so. */
+  /** The client's id of its request, if it sent one. */
   requestId: string | undefined;
-  /** The trace that the client, or the gateway's own tracing, put it into. */
+  /** Trace that the client, or the gateway's own tracing, put it into. */
   traceContext?: TraceContext | undefined;
-  /** The id of the gateway's own trace of it, where one is made. */
+  /** Id of the gateway's own trace of it, if there is one. */
   sampledTraceId?: string | undefined;
 }>;
 
-/** Counts and times what the gateway does. */
+/** Counts and times the gateway's work. */
 export type Meter = Readonly<{
   call: (ended: EndedCall) => void;
-  /** The node answered, or failed to; counted from when it was queried, so that the gateway's own part can be told apart. */
+  /** Counts an answer of the node, or its failure, with the time since it was queried, so that the gateway's own part can be told apart. */
   node: (method: string, seconds: number, sampledTraceId?: string) => void;
-  /** A limit refused a call, a batch, a subscription or a connection. */
+  /** Counts a call, a batch, a subscription or a connection that a limit refused. */
   limited: (limit: LimitName, tier: string) => void;
 }>;

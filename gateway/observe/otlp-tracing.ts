@@ -26,11 +26,11 @@ import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CallOutcome, EndedCall } from "./meter.ts";
 import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./tracing.ts";
 
-/** Time between two sendings of spans, and most spans in one. */
+/** Time between two exports of spans, and most spans in one. */
 const sendIntervalMs = 2_000;
 const spansInOneSending = 512;
 
-/** What the cache did for a call, by where its answer came from. */
+/** Cache state of a call, by the origin of its answer. */
 const cacheStates: Partial<Record<CallOutcome, string>> = { cache: "hit", coalesced: "coalesced", node: "miss" };
 
 /** Starts to make spans and to send them by OTLP over HTTP (OpenTelemetry protocol, JSON encoding). */
@@ -114,7 +114,7 @@ function finish(span: Span, name: string, { method, outcome }: EndedCall): void 
   span.end();
 }
 
-/** The context that a client's trace goes on from (W3C Trace Context, section 3.2). */
+/** Builds the context that continues a client's trace (W3C Trace Context, section 3.2). */
 function parentOf({ traceContext }: TraceOrigin): Context {
   const [, traceId, spanId, flags] = traceContext?.traceparent.split("-") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
@@ -134,7 +134,7 @@ function contextOf(span: Span): TraceContext {
 }
 
 /**
- * Chooses the traces of which spans are made. A share of the public listener's, by trace id, whatever its callers request:
+ * Creates the sampler of traces. Of the public listener's a share, by trace id, whatever its callers request:
  * anyone could request all. The other listeners' callers may request a trace by the sampled flag of their `traceparent`.
  */
 function callSampler(sampleRatio: number): Sampler {
@@ -151,7 +151,7 @@ function callSampler(sampleRatio: number): Sampler {
   });
 }
 
-/** An exporter that logs when spans can't be sent, and when they can again; spans in between are lost. */
+/** Creates an exporter that logs when spans can't be sent, and when they can again; spans in between are lost. */
 function loggedExporter(exporter: SpanExporter, { url, log }: Readonly<{ url: string; log: Logger }>): SpanExporter {
   let isWorking = true;
   return {

@@ -1,13 +1,13 @@
 import type { CallOutcome } from "./meter.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** Looks that are kept of a window. */
+/** Most looks that are kept of a window. */
 const looksKept = 30;
 
-/** Outcomes that are a matter of the call or its caller, not of the node and the gateway: they are not counted. */
+/** Outcomes that are due to the call or its caller, not to the node and the gateway: they are not counted. */
 const ofTheCaller: ReadonlySet<CallOutcome> = new Set(["refused", "limited", "cancelled"]);
 
-/** Calls that ended, those left out that their own caller is to blame for. */
+/** Calls that ended, except those whose own caller is to blame. */
 export type CallTotals = Readonly<{
   calls: number;
   /** Calls that got no answer from the node, by method. */
@@ -36,7 +36,7 @@ export function sumCalls({ calls }: Pick<Traffic, "calls">): CallTotals {
 /** One look at the totals. */
 type Look = Readonly<{ atMs: number; totals: CallTotals }>;
 
-/** What the gateway's calls of a window came to, by totals that are read now and then: no call pays for it. */
+/** Outcomes of the gateway's calls within a window, by totals that are read now and then: no call pays for it. */
 export class CallHistory {
   readonly #windowMs: number;
   #looks: Look[] = [];
@@ -45,7 +45,7 @@ export class CallHistory {
     this.#windowMs = windowMs;
   }
 
-  /** Notes the totals of now, and compares them with those of the window's begin, or of the first look after `clear`. */
+  /** Notes the current totals, and returns their difference from those at the window's start, or at the first look after `clear`. */
   add(totals: CallTotals, atMs: number): RecentCalls {
     const last = this.#looks.at(-1);
     if (last === undefined || atMs - last.atMs >= this.#windowMs / looksKept) this.#looks.push({ atMs, totals });
@@ -54,7 +54,7 @@ export class CallHistory {
     return { windowMs: this.#windowMs, ...subtract(totals, this.#looks[0]?.totals ?? totals) };
   }
 
-  /** Forgets the calls until now. */
+  /** Forgets all earlier calls. */
   clear(): void {
     this.#looks = [];
   }

@@ -3,18 +3,18 @@ import type { Caller } from "../callers/caller.ts";
 import type { EndedCall } from "./meter.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 
-/** Where a message comes from, for its trace. */
+/** Origin of a message, for its trace. */
 export type TraceOrigin = Readonly<{
   caller: Caller;
-  /** The client's own place in a trace. */
+  /** Trace context that the client sent. */
   traceContext: TraceContext | undefined;
 }>;
 
 /** One call as it is traced. */
 export type CallTrace = Readonly<{
-  /** Its trace's id; undefined where no span of it is sent. */
+  /** Id of its trace; undefined if no span of it is sent. */
   sampledTraceId: string | undefined;
-  /** Begins the node's part of the call; answers the trace context that goes to the node. */
+  /** Begins the node's part of the call; returns the trace context that goes to the node. */
   requestNode: () => TraceContext;
   end: (ended: EndedCall) => void;
 }>;
@@ -28,7 +28,7 @@ export type Tracing = Readonly<{
   batch: (origin: TraceOrigin, items: number) => BatchTrace;
 }>;
 
-/** Where spans go, and of how many calls they are made. */
+/** Destination of the spans, and the share of the calls that have some. */
 export type TracingOptions = Readonly<{
   otlpUrl?: string | undefined;
   authorization?: Secret | undefined;
@@ -38,5 +38,5 @@ export type TracingOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-/** Tracing at work, or off. Disposing of it sends the spans that wait. */
+/** Running tracing, or none. Disposing of it sends the spans that wait. */
 export type RunningTracing = AsyncDisposable & Readonly<{ tracing: Tracing | undefined }>;

@@ -9,8 +9,8 @@ export type CallCount = Readonly<{
   count: number;
 }>;
 
-/** What a limit has refused of a tier since the start. */
+/** Refusals by one limit of a tier's calls since the start. */
 export type LimitedCount = Readonly<{ limit: LimitName; tier: string; count: number }>;
 
-/** What the gateway has done since its start, for whoever shows it. */
+/** Calls and refusals since the gateway's start. */
 export type Traffic = Readonly<{ calls: readonly CallCount[]; limited: readonly LimitedCount[] }>;

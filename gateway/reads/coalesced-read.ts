@@ -17,12 +17,12 @@ import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheScope } from "./cache/cache-scope.ts";
 
-/** For how long a read's answer may be used again, and what was known when it was requested. */
+/** Time for which a read's answer may be used again, and what was known when it was requested. */
 export type ReadMoment = Readonly<{
   scope: CacheScope;
-  /** Of the head. */
+  /** Generation of the head. */
   generation: number;
-  /** Of the cache. */
+  /** Epoch of the cache. */
   epoch: number;
   /** The `hashKey` of its key. */
   hash: number;
@@ -30,14 +30,14 @@ export type ReadMoment = Readonly<{
   isKept: boolean;
 }>;
 
-/** The owner of all shared reads: the pool that they use, and the callbacks that they report to. */
+/** Owner of all shared reads: the pool that they use, and the callbacks that they report to. */
 export type SharedReadOwner = Readonly<{
   pool: Pick<NodePool, "send">;
   /** Largest answer that is shared. */
   limitBytes: number;
-  /** Nobody can join any more. */
+  /** Called when no reader can join any more. */
   closed: (shared: CoalescedRead) => void;
-  /** The node's result, which the cache wants. */
+  /** Called with the node's result if the cache wants it. */
   result: (shared: CoalescedRead, json: string) => void;
   /** Serves a reader by a separate call, because the answer is too long to be shared. */
   alone: (read: NodeRead) => AnswerFlow;
@@ -45,8 +45,8 @@ export type SharedReadOwner = Readonly<{
 
 /**
  * One call to the node that answers several equal reads. Each reader gets its own id; the first one gets the node's bytes as they
- * are, and streamed when they are more than can be shared. The call ends when its last reader goes. It is the flow of its first
- * reader's answer, and what goes to the node: one object, because a batch has many of them under way.
+ * are, and streamed if they are too many to be shared. The call ends when its last reader goes. It is the flow of its first
+ * reader's answer, and what goes to the node: one object, because a batch has many of them in flight.
  */
 export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMoment {
   readonly wantsWhole = true;
@@ -61,10 +61,10 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
   readonly #owner: SharedReadOwner;
   #hasFirst = true;
   #isStreaming = false;
-  /** Made with the first that joins: most reads have one reader. */
+  /** Created with the first reader that joins: most reads have one reader. */
   #joined: Set<JoinedRead> | undefined;
   #flow: NodeFlow | undefined;
-  /** Made for an answer that comes in parts: most come whole. */
+  /** Created for an answer that comes in parts: most come whole. */
   #collected: CollectedAnswer | undefined;
 
   /** `read` is the first reader's. */
@@ -80,7 +80,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     this.#owner = owner;
   }
 
-  /** Queries the node; to be called once, when others may join. */
+  /** Queries the node; to be called once, when other readers may join. */
   start(): void {
     const { sender = this.#owner.pool } = this.read;
     this.#flow = sender.send(this);
@@ -110,7 +110,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     return this;
   }
 
-  /** Another caller's equal read: the call to the node has its turns from now on, too. */
+  /** Adds another caller's equal read: the call to the node takes that caller's turns, too, from now on. */
   join(read: NodeRead): AnswerFlow {
     this.#flow?.join(read.caller);
     const joined = new JoinedRead(read, (gone) => this.#leave(gone));
@@ -131,7 +131,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     this.#endUnread();
   }
 
-  /** An answer that nobody else wants is not read at all. */
+  /** Answers all readers. An answer that has one reader, and is not cached, is not parsed. */
   bytes(body: Buffer, source: AnswerSource): void {
     const answer = this.#isRead ? readAnswer(body.toString("latin1"), this.read.id) : undefined;
     if (this.isKept && answer?.kind === "result") this.#owner.result(this, answer.json);
@@ -214,7 +214,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
   }
 }
 
-/** A read alongside the first. When the answer is too long to be shared, it becomes a separate call. */
+/** A read alongside the first. If the answer is too long to be shared, it becomes a separate call. */
 class JoinedRead implements AnswerFlow {
   readonly read: NodeRead;
   own: AnswerFlow | undefined;
@@ -235,7 +235,7 @@ class JoinedRead implements AnswerFlow {
   }
 }
 
-/** Answers those that share an answer, each under its own id. */
+/** Answers the readers that share an answer, each under its own id. */
 function retell(answer: NodeAnswer | undefined, joined: Iterable<JoinedRead>): void {
   for (const { read } of joined) notify(read, retold(answer, read.id), "coalesced", "coalesced");
 }

@@ -6,7 +6,7 @@ import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import { formatErrorAnswer } from "../json-rpc/read-answer.ts";
 
-/** What became of a call to the node. */
+/** Outcome of a call to the node. */
 export type ReadOutcome = "answered" | "coalesced" | "cancelled" | NodeFailure;
 
 /** A call that the node has to answer, after every check. */
@@ -16,13 +16,13 @@ export type NodeRead = Readonly<{
   method: Method;
   /** Key of the caller. */
   caller: string;
-  /** What is held for the caller's connection. */
+  /** Memory of the caller's connection. */
   memory: HeldBytes;
   /** JSON text of an array. */
   params: string;
-  /** What `formatCall` makes of id, method and params, where the client wrote it so. */
+  /** Result of `formatCall` for id, method and params, if the client wrote it so. */
   wire?: string | undefined;
-  /** The `buildCallKey` of the two. */
+  /** The `buildCallKey` of method and params. */
   key: string;
   traceContext: TraceContext | undefined;
   /** Sends it to the node with others of its batch; absent: it goes alone. */
@@ -32,7 +32,7 @@ export type NodeRead = Readonly<{
   done: (outcome: ReadOutcome) => void;
 }>;
 
-/** Hands the node's bytes on to a client as they come, unread. */
+/** Passes the node's bytes on to a client as they come, unread. */
 export class PassThrough implements AnswerSink {
   readonly #read: Pick<NodeRead, "id" | "sink" | "done">;
   #hasBegun = false;
@@ -73,13 +73,13 @@ export class PassThrough implements AnswerSink {
   }
 }
 
-/** Gives a read the text of its answer, and ends it. */
+/** Answers a read with a text, and ends it. */
 export function notify(read: NodeRead, text: string, outcome: ReadOutcome, source: AnswerSource): void {
   read.done(outcome);
   read.sink.text(text, source);
 }
 
-/** Answers a read for a node that did not, and ends it. */
+/** Answers a read with the node's failure, and ends it. */
 export function passFailure(read: NodeRead, failure: NodeFailure): void {
   notify(read, formatErrorAnswer(read.id, nodeFailureErrors[failure]), failure, "gateway");
 }

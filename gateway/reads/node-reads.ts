@@ -12,7 +12,7 @@ import type { AnswerFlow } from "../answers/answer-sink.ts";
 import { type NodeRead, PassThrough } from "./node-read.ts";
 import { carriedId, RenamedAnswer } from "./renamed-answer.ts";
 
-/** How reads may be saved. */
+/** Switches of the two ways to save reads, and bounds of answers. */
 export type NodeReadsOptions = Readonly<{
   cache: boolean;
   coalesce: boolean;
@@ -21,22 +21,22 @@ export type NodeReadsOptions = Readonly<{
   responseBytes: () => number;
 }>;
 
-/** Answers calls from the cache, from an equal call under way, or from the node. Keys are those of `buildCallKey`. */
+/** Answers calls from the cache, from an equal call in flight, or from the node. Keys are those of `buildCallKey`. */
 export type NodeReads = Readonly<{
-  /** The cached result of a call, as JSON text; none of a method whose cache is off, whatever it has from before. */
+  /** Returns the cached result of a call, as JSON text; undefined for a method whose cache is off, even if an earlier one is there. */
   cached: (method: Method, key: string) => string | undefined;
-  /** The same, of what can't change with the head. */
+  /** Returns the same, if it can't change with the head. */
   lasting: (method: Method, key: string) => string | undefined;
   read: (read: NodeRead) => AnswerFlow;
 }>;
 
 /**
- * Ids that every node gives back byte for byte: plain integers, and strings without anything that some encoder of JSON writes
- * another way (Go's escapes `<`, `>` and `&`, others `/` and `'`). Others travel under another id.
+ * Ids that every node returns byte for byte: plain integers, and strings without anything that some encoder of JSON writes
+ * another way (Go's escapes `<`, `>` and `&`, others `/` and `'`). Calls with other ids travel under another one.
  */
 const plainId = /^(?:0|[1-9]\d{0,14}|"[\w .,:;!?*+=@#$%^~|(){}[\]-]{0,128}")$/;
 
-/** Whether an id is plain; those of most clients are short integers, which need no expression to look at them. */
+/** Whether an id is plain; those of most clients are short integers, which need no regular expression. */
 function isPlainId(id: string): boolean {
   const { length } = id;
   const first = id.charCodeAt(0);
@@ -111,7 +111,7 @@ export function createNodeReads(
   };
 }
 
-/** Steers a call that one reader has to itself. */
+/** Controls a call that one reader has to itself. */
 class LoneFlow implements AnswerFlow {
   readonly #flow: NodeFlow;
   readonly #read: NodeRead;

@@ -8,17 +8,17 @@ import { PassThrough, type NodeRead } from "./node-read.ts";
 /** The id under which a call travels whose own might come back written another way. */
 export const carriedId = "1";
 
-/** How most nodes begin their answer to it. */
+/** Beginning of most nodes' answers to it. */
 const answerStart = `{"jsonrpc":"2.0","id":${carriedId},`;
 
 /** Longest answer that is read to find its id: it is read at once. */
 const readBytes = 524_288;
 
-/** What has to be collected is held in the read's memory. */
+/** A read whose answer, if it has to be collected, is held in the read's memory. */
 type Renamed = Pick<NodeRead, "id" | "sink" | "done" | "memory">;
 
 /**
- * Gives the node's answer back under the id of its read. One that begins as most nodes write it is handed on as it comes, with another
+ * Answers a read with the node's answer under the read's own id. One that begins as most nodes write it is passed on as it comes, with another
  * beginning; any other has to be read, and may not be long.
  */
 export class RenamedAnswer implements AnswerSink {

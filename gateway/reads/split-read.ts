@@ -10,20 +10,20 @@ import { createTextSink, type TextAnswer } from "../answers/text-sink.ts";
 /** A range in permitted pieces, each with its own parameters. */
 export type SplitOptions = Readonly<{
   pieces: readonly string[];
-  /** Pieces that are requested at a time. */
+  /** Most pieces that are requested at a time. */
   parallel: number;
-  /** Bytes of the joined answer. */
+  /** Most bytes of the joined answer. */
   limitBytes: number;
 }>;
 
-/** The call for the whole range; what is held in its memory is given back by its owner when it is over. */
+/** The call for the whole range; its owner releases what is held in its memory when it is over. */
 type WholeRead = Omit<NodeRead, "params" | "key" | "sender" | "done">;
 
 const pieceId = "1";
 
 /**
  * Reads the pieces of a range and answers with their results, arrays, as one array in the range's order: short ones whole, long
- * ones streamed as they come. No piece is requested that is further ahead than may be under way. The first piece that fails
+ * ones streamed as they come. No piece is requested that is further ahead than `parallel`. The first piece that fails
  * fails the whole: with its error, or by breaking off what has begun to be sent. `done` is called once.
  */
 export function readSplit(
@@ -104,7 +104,7 @@ function pieceOf({ method, caller, memory, traceContext }: WholeRead, params: st
   return { id: pieceId, method, caller, memory, params, key, traceContext, sink, done: () => undefined };
 }
 
-/** Writes the elements of so many arrays as the result of the call with this id. */
+/** Creates the writer of the elements of so many arrays as the result of the call with this id. */
 function arrayWriter(places: number, id: string, dependencies: OrderedWriterDependencies): OrderedWriter {
   const [head, tail] = [`{"jsonrpc":"2.0","id":${id},"result":[`, "]}"];
   return new OrderedWriter({ places, head, tail, empty: head + tail }, dependencies);
@@ -112,7 +112,7 @@ function arrayWriter(places: number, id: string, dependencies: OrderedWriterDepe
 
 type Piece = Readonly<{ kind: "elements"; elements: string; source: AnswerSource } | { kind: "error"; text: string }>;
 
-/** The elements of a piece's answer, or the answer that the whole gets instead. */
+/** Returns the elements of a piece's answer, or the answer that the whole gets instead. */
 function readPiece(given: TextAnswer | CollectionFailure, id: string): Piece {
   if (typeof given === "string") {
     return { kind: "error", text: formatErrorAnswer(id, collectionErrors[given]) };

@@ -4,7 +4,7 @@ import { createAnswerCache } from "./answer-cache.ts";
 import { hashKey, hashParts } from "./key-hash.ts";
 
 const json = "x".repeat(840);
-/** What one entry with a one-letter key counts. */
+/** Bytes that one entry with a one-letter key counts. */
 const entryBytes = 1_001;
 
 test("a new head drops what was read of the old one, and nothing else", () => {

@@ -3,15 +3,15 @@ import { findElement, readObject } from "../../json-rpc/read-object.ts";
 import type { ChainHead } from "../../chain/head.ts";
 
 /**
- * For how long an answer may be used again. `head`: while the head of the chain stays the same; `ever`: until memory is
- * needed, or the node is another one.
+ * Time for which an answer may be used again. `head`: while the head of the chain stays the same; `ever`: until memory is
+ * needed, or the node is replaced.
  */
 export type CacheScope = "none" | "head" | "ever";
 
 /** Longest parameters of a call whose answer is used again: to find longer ones takes longer than they are worth. */
 export const knownParamsBytes = 65_536;
 
-/** The scope of the answer to a call; `params` is the JSON text of an array. */
+/** Derives the scope of the answer to a call; `params` is the JSON text of an array. */
 export function deriveCacheScope(method: Method, params: string, head: ChainHead | undefined): CacheScope {
   if (params.length > knownParamsBytes) return "none";
   const { cache } = method;
@@ -35,7 +35,7 @@ function perHead(head: ChainHead | undefined): CacheScope {
   return head === undefined ? "none" : "head";
 }
 
-/** The scope of what a block parameter, as JSON text, chooses. What is pending changes at any time. */
+/** Derives the scope of the block that a parameter, as JSON text, chooses. A pending one changes at any time. */
 function blockScope(block: string | undefined, head: ChainHead | undefined): CacheScope {
   if (block === '"latest"') return perHead(head);
   if (block === '"pending"') return "none";
@@ -50,7 +50,7 @@ function blockScope(block: string | undefined, head: ChainHead | undefined): Cac
   return perHead(head);
 }
 
-/** The scope of a range of blocks: that of its upper bound, unless a block is named by its hash. */
+/** Derives the scope of a range of blocks: that of its upper bound, unless a block is named by its hash. */
 function filterScope(params: string, head: ChainHead | undefined): CacheScope {
   const filter = readObject(findElement(params, 0) ?? "");
   if (filter === undefined) return "none";

@@ -1,23 +1,24 @@
-/** Most characters of a key that are looked at from either end, so that a long one costs no more than its copy does. */
+/** Most characters of a key that are hashed from either end, so that a long one costs no more than its copy does. */
 const lookedAt = 256;
 
 /**
- * What is looked at of a key, as bytes. A key is put together from others and cut out of others, and to read one character of such a string
- * takes several times as long as of a buffer.
+ * Hashed characters of a key, as bytes. A key is put together from other strings and cut out of other ones, and to read one character of such
+ * a string takes several times as long as of a buffer.
  */
 const looked = Buffer.allocUnsafeSlow(2 * lookedAt);
 const words = new Int32Array(looked.buffer);
 
 const space = 0x20;
-/** Bits of a hash: so many that it is a small integer to V8, which takes no memory besides the object that it stands in. */
+/** Bits of a hash: so many that it is a small integer to V8, which takes no memory besides the object that holds it. */
 const hashBits = 0x7fffffff;
 
 let lastKey = "";
 let lastHash = hashOf(lastKey);
 
 /**
- * A hash of a key (FNV-1a, 31 of its bits), a binary string that is taken four characters at a time. Long keys that differ in the middle alone have the same: whoever uses it compares the keys as well, or
- * can bear to be wrong. A read needs that of its key several times, one after another: the last one is remembered.
+ * Hashes a key (FNV-1a, 31 of its bits), a binary string that is taken four characters at a time. Long keys that differ in the middle alone
+ * have the same hash: callers compare the keys as well, or can bear to be wrong. A read needs that of its key several times in a row: the last
+ * one is remembered.
  */
 export function hashKey(key: string): number {
   if (key !== lastKey) {
@@ -28,10 +29,10 @@ export function hashKey(key: string): number {
 }
 
 /**
- * Hashes a key that was just put together, before anybody requests it: its two parts stand in the message, and the key itself need not be made
- * one piece of memory for it, which would be kept for as long as the call is under way.
+ * Hashes a key that was just put together, before it is requested: its two parts stand in the message, and the key itself need not be made
+ * one piece of memory for it, which would be kept for as long as the call is in flight.
  *
- * @param method What the key begins with; a space follows, and then `params`.
+ * @param method Start of the key; a space follows, and then `params`.
  */
 export function hashParts(key: string, method: string, params: string): void {
   const paramsAt = method.length + 1;

@@ -9,13 +9,13 @@ const placeBits = 0x3fffffff;
 type Entry = { readonly key: string; readonly json: string; used: boolean };
 
 /**
- * Texts by key, counted in bytes. What was not used since it was last passed over goes first (second chance), so that a
+ * Texts by key, counted in bytes. Those unused since they were last passed over go first (second chance), so that a
  * hit moves nothing. Of two keys with one hash the one that is used stays.
  */
 export type SecondChanceStore = Readonly<{
   get: (key: string) => string | undefined;
   put: (key: string, json: string) => void;
-  /** Removes what was unused for longest until at least so many bytes are gone, or everything is. */
+  /** Removes the entries that were unused for longest until at least so many bytes are gone, or everything is. */
   giveUp: (bytes: number) => void;
   clear: () => void;
   bytes: () => number;
@@ -24,7 +24,7 @@ export type SecondChanceStore = Readonly<{
 
 /**
  * Creates an empty store. It has no bound itself: whoever puts into it calls `giveUp`. Entries stand by the hash of their key: a map of
- * strings would first put each key that it is given, of which most never come again, into V8's table of all strings.
+ * strings would first put each key that it receives, of which most never come again, into V8's table of all strings.
  */
 export function createSecondChanceStore(): SecondChanceStore {
   let entries = new Map<number, Entry>();
@@ -88,18 +88,18 @@ const width = 65_536;
 const rows = 4;
 /** Keys that are counted before all counters are halved: with half a key to a counter, few are taken for others. */
 const agesAfter = width / 2;
-/** A counter's most, which takes four halvings to be forgotten. */
+/** Greatest count of a counter, which takes four halvings to be forgotten. */
 const most = 15;
 
 /** Remembers how often keys came lately, in a fixed quarter of a megabyte; never too few times, seldom too many. */
 export type FrequencySketch = Readonly<{
-  /** Counts a key, by its hash; answers how often it had come before. */
+  /** Counts a key, by its hash; returns how often it had come before. */
   count: (hash: number) => number;
 }>;
 
 /**
- * Creates a sketch: a count-min sketch whose counts are halved as it grows full (TinyLFU: Einziger, Friedman and Manes, 2017). What
- * comes once is thereby distinguished from what comes again, whatever the number of keys.
+ * Creates a sketch: a count-min sketch whose counts are halved as it grows full (TinyLFU: Einziger, Friedman and Manes, 2017). It
+ * distinguishes keys that come once from those that come again, whatever their number.
  */
 export function createFrequencySketch(): FrequencySketch {
   const counters = new Uint8Array(rows * width);
