@@ -5,22 +5,22 @@ import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { AnswerSink } from "../answers/answer-sink.ts";
 import type { ResponseHead } from "./response-head.ts";
 
-/** Longest answer that is put together here when it comes in several reads. */
+/** Longest answer that is put together here if it comes in several reads. */
 const gatheredMost = 65_536;
 
 export type AnswerBodyDependencies = Readonly<{
   sink: AnswerSink;
   /** Memory in which a short answer is put together. */
   scratch: ScratchBuffers;
-  /** The sink requests to wait for `resume`. */
+  /** Called when the sink has to be waited for, until `resume`. */
   hold: () => void;
 }>;
 
-/** How far a body was read. */
+/** Progress of a body: more is to come, it is whole, or it is refused. */
 export type BodyState = "more" | "done" | Extract<NodeFailure, "badAnswer" | "tooLarge">;
 
 /**
- * The body of one response, taken out of its chunks. A body that is there with one read goes to its sink whole, from where it was read. So does
+ * The body of one response, taken out of its chunks. A body that comes with one read goes to its sink whole, from where it was read. So does
  * a short one that comes in several reads, if its sink wants no less than the whole: every other goes on as it comes.
  */
 export class AnswerBody {
@@ -28,17 +28,17 @@ export class AnswerBody {
   readonly #limitBytes: number;
   readonly #dependencies: AnswerBodyDependencies;
   readonly #chunks: ChunkedDecoder | undefined;
-  /** Of a body whose length is known. */
+  /** Bytes that are still to come of a body whose length is known. */
   #leftBytes: number;
   #passedBytes = 0;
-  /** All of the body so far that has not gone to the sink, in the read that is being taken. */
+  /** All of the body so far that has not gone to the sink, in the current read. */
   #inRead: Buffer | undefined;
   /** The same in its own memory, of which `#gatheredBytes` are used. */
   #gathered: Buffer | undefined;
   #gatheredBytes = 0;
   #isStreaming = false;
   #isDropped = false;
-  /** Whether the sink may keep the bytes of the read that is being taken. */
+  /** Whether the sink may keep the bytes of the current read. */
   #isReadKept = false;
 
   /** `limitBytes` is the most that the body may have. */
@@ -50,13 +50,13 @@ export class AnswerBody {
     this.#leftBytes = head.lengthBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Whether the sink takes what comes as it comes, so that a long read may be given away. */
+  /** Whether the sink takes bytes as they come, so that a long read may be passed on. */
   get isStreaming(): boolean {
     return this.#isStreaming;
   }
 
   /**
-   * Takes what came with one read. After `done`, `end` hands on what is left, before the read's bytes are overwritten. `isKept`: they never
+   * Takes the bytes of one read. After `done`, `end` passes on the rest, before the read's bytes are overwritten. `isKept`: they never
    * are.
    */
   read(bytes: Buffer, isKept: boolean): BodyState {
@@ -69,7 +69,7 @@ export class AnswerBody {
     return state;
   }
 
-  /** Nothing more comes, and nothing is wanting. */
+  /** Ends a body that is whole. */
   end(): void {
     const { sink } = this.#dependencies;
     if (this.#isStreaming) sink.end();
@@ -77,7 +77,7 @@ export class AnswerBody {
     this.drop();
   }
 
-  /** Lets go of what was read; the sink gets no more of it. */
+  /** Releases the bytes read so far; the sink gets no more of them. */
   drop(): void {
     this.#isDropped = true;
     this.#inRead = undefined;
@@ -121,7 +121,7 @@ export class AnswerBody {
     }
   }
 
-  /** The read is over, and the body is not: what is in it would be overwritten. */
+  /** Saves the bytes of a read that is over before they are overwritten: the body is not whole yet. */
   #settle(): void {
     const isShort = Math.max(this.#head.lengthBytes ?? 0, this.#passedBytes) <= gatheredMost;
     if (this.#dependencies.sink.wantsWhole !== true || !isShort) this.#stream();

@@ -15,30 +15,30 @@ export type BatchPieceOptions = Readonly<{ items: number; responseBytes: number 
 export type BatchPieceDependencies = Readonly<{
   pool: NodeSender;
   turns: SharedTurns;
-  /** The node did not serve the batch as one, for this reason. */
+  /** Called when the node did not serve the batch as one, with the reason. */
   refused: (why: string) => void;
-  /** So many calls were answered in as much as may be read of a batch's answer. */
+  /** Called with the number of calls that were answered in as much as may be read of a batch's answer. */
   cutAfter: (items: number) => void;
 }>;
 
 /**
- * Calls that go to the node as one batch. Each gets the answer that bears its id, as if it had come alone. What the node does not answer in the
- * batch (it takes none, answers one error for all, leaves calls out, or its answer grows too long) is sent again alone: every call in
+ * Calls that go to the node as one batch. Each gets the answer that bears its id, as if it had come alone. Calls that the node does not answer in the
+ * batch (it takes none, answers one error for all, leaves calls out, or its answer grows too long) are sent again alone: every call in
  * it is read-only.
  */
 export class BatchPiece implements AnswerSink {
   readonly #options: BatchPieceOptions;
   readonly #dependencies: BatchPieceDependencies;
-  /** In the order of the calls; also those that were given up since. */
+  /** Entries in the order of the calls, including those that were cancelled since. */
   readonly #entries: PieceEntry[] = [];
   readonly #ids = new BatchIds();
-  /** Calls that wait for an answer. */
+  /** Number of calls that wait for an answer. */
   #waiting = 0;
   #sizeBytes = 0;
   #flow: NodeFlow | undefined;
   /** Callers who joined a call in it before it was sent. */
   readonly #joiners = new Set<string>();
-  /** Made with the first of an answer that comes in parts. */
+  /** Created with the first part of an answer that comes in parts. */
   #parts: AnswerParts | undefined;
   #memory: HeldBytes | undefined;
   #caller = "";
@@ -48,7 +48,7 @@ export class BatchPiece implements AnswerSink {
     this.#dependencies = dependencies;
   }
 
-  /** Whether a call fits in. An id stands in a batch once: its answer is known by nothing else. */
+  /** Whether a call fits in. An id may occur only once in a batch: nothing else identifies its answer. */
   hasRoomFor({ id, body }: NodeCall): boolean {
     const isSmall = this.#sizeBytes + body.length <= bodyBytes || this.#entries.length === 0;
     return this.#entries.length < this.#options.items && isSmall && !this.#ids.has(id);
@@ -93,7 +93,7 @@ export class BatchPiece implements AnswerSink {
     for (const joined of this.#joiners) this.#flow.join(joined);
   }
 
-  /** A call was given up. When all were, the node need not answer. */
+  /** Notes that a call was cancelled. Once all are, the node need not answer. */
   left(): void {
     this.#waiting -= 1;
     if (this.#waiting > 0) return;
@@ -105,7 +105,7 @@ export class BatchPiece implements AnswerSink {
     this.bytes(Buffer.from(json, "latin1"));
   }
 
-  /** What came in one read is short, and is not there any more in a later turn. */
+  /** Reads an answer that came in one read: it is short, and its bytes are gone in a later turn. */
   bytes(body: Buffer): void {
     const reading = this.#reading(body, false);
     while (reading.step() > 0);
@@ -123,7 +123,7 @@ export class BatchPiece implements AnswerSink {
     return true;
   }
 
-  /** An answer in parts is long, and to be read and handed out by its caller's turn. */
+  /** Reads an answer that came in parts: it is long, so it is read and delivered in its caller's turns. */
   end(): void {
     this.#readInTurns();
   }
@@ -138,7 +138,7 @@ export class BatchPiece implements AnswerSink {
     }
   }
 
-  /** The answer is longer than may be held: what of it came whole counts. */
+  /** Cuts an answer that is longer than may be held: what of it came whole counts. */
   #cut(why: PartsFailure): void {
     this.#flow?.cancel();
     this.#readInTurns(why);
@@ -196,12 +196,12 @@ export class BatchPiece implements AnswerSink {
     for (const entry of this.#clear()) entry.requestAlone(this.#dependencies.pool);
   }
 
-  /** The calls, out of this piece's hands. */
+  /** Returns the calls, and forgets them. */
   #clear(): readonly PieceEntry[] {
     return this.#entries.splice(0);
   }
 
-  /** Another caller waits for one of the calls, and so for all of them. */
+  /** Notes that another caller waits for one of the calls, and so for all of them. */
   joined(caller: string): void {
     if (this.#flow === undefined) this.#joiners.add(caller);
     else this.#flow.join(caller);
@@ -213,11 +213,11 @@ export class BatchPiece implements AnswerSink {
  * them is kept until an id comes that is not.
  */
 export class BatchIds {
-  /** Those that came before there was a set. */
+  /** Ids that came before there was a set. */
   readonly #counted: string[] = [];
   #largest = Number.NEGATIVE_INFINITY;
   #all: Set<string> | undefined;
-  /** The last that was made a number: it is looked for, and then added. */
+  /** The last id that was parsed as a number: it is looked for, and then added. */
   #numbered = "";
   #number = 0;
 

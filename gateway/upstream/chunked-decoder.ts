@@ -10,13 +10,13 @@ export class ChunkedDecoder {
   #line = "";
   #left = 0;
   #state: "size" | "data" | "dataEnd" | "trailer" = "size";
-  /** Where the data of the last read stands in that read's bytes. */
+  /** Offsets of the last read's data in that read's bytes. */
   dataStart = 0;
   dataEnd = 0;
 
   /**
    * Takes the bytes of one read, and moves the data of its chunks together in them, so that it is one piece however many chunks there are.
-   * Answers `more`, `done` when the body's end was read, or `bad`.
+   * Returns `more`, `done` once the body's end was read, or `bad`.
    */
   push(bytes: Buffer): "more" | "done" | "bad" {
     let at = 0;
@@ -59,7 +59,10 @@ export class ChunkedDecoder {
     return end;
   }
 
-  /** Takes a line as nearly all servers write it, without making a string of it: the end of a chunk, or a size alone. Answers where it ends, or `at` for any other line. */
+  /**
+   * Takes a line as nearly all servers write it, without making a string of it: the end of a chunk, or a size alone. Returns its end, or `at`
+   * for any other line.
+   */
   #skipUsualLine(bytes: Buffer, at: number): number {
     if (this.#state === "trailer") return at;
     let end = at;
@@ -95,7 +98,7 @@ export class ChunkedDecoder {
   }
 }
 
-/** The value of a hexadecimal digit by its code, or -1. */
+/** Returns the value of a hexadecimal digit by its code, or -1. */
 function hexDigit(code = 0): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   const letter = code | 0x20;

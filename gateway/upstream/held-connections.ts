@@ -1,20 +1,20 @@
-/** What waits for a client to take its answer, and for whom. */
+/** A connection whose answer waits for a client to take it. */
 type Held = Readonly<{ caller: string; cut: () => void }>;
 
 /**
- * The node's connections whose answers wait for clients to take them. There are never more than `most`: one more, and the caller with the
- * most of them loses the one that has waited longest, so that clients which take nothing can't hold the node's connections from others.
+ * The node's connections whose answers wait for clients to take them. There are never more than `most`: at one more, the caller with the
+ * most of them loses the one that has waited longest, so that clients which take nothing can't keep the node's connections from other clients.
  */
 export class HeldConnections<Connection extends Held> {
   readonly #most: number;
-  /** In the order in which they began to wait. */
+  /** Connections in the order in which they began to wait. */
   readonly #held = new Set<Connection>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** An answer begins to wait. */
+  /** Adds a connection whose answer begins to wait. */
   add(connection: Connection): void {
     this.#held.add(connection);
     if (this.#held.size <= this.#most) return;
@@ -24,7 +24,7 @@ export class HeldConnections<Connection extends Held> {
     slowest.cut();
   }
 
-  /** It waits no more. */
+  /** Removes a connection that waits no more. */
   delete(connection: Connection): void {
     this.#held.delete(connection);
   }

@@ -3,7 +3,7 @@ import { pauseWhileRunning } from "#daemon/time.ts";
 import { formatRpcError, rpcErrors } from "../errors.ts";
 import { formatCall, type NodeAnswer } from "../json-rpc/read-answer.ts";
 
-/** What a call gets when the link is down, is lost, or the node takes too long. */
+/** Answer to a call while the link is down, is lost, or the node takes too long. */
 export const unanswered: NodeAnswer = {
   kind: "error",
   json: formatRpcError(rpcErrors.nodeUnavailable),
@@ -12,9 +12,9 @@ export const unanswered: NodeAnswer = {
 /** Calls over the node's WebSocket that wait for their answers. */
 export type LinkCalls = Readonly<{
   send: (socket: WebSocket, method: string, params: string) => Promise<NodeAnswer>;
-  /** Takes a message that has an id. */
+  /** Settles the call of a message that has an id. */
   settle: (message: ReadonlyMap<string, string>) => void;
-  /** The connection is gone: nothing will be answered. */
+  /** Ends all calls after the connection is gone: nothing will be answered. */
   dropAll: () => void;
 }>;
 

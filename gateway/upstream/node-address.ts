@@ -1,7 +1,7 @@
-/** How the node is reached over HTTP. */
+/** HTTP address of the node, and the head of every request to it. */
 export type NodeAddress = Readonly<{ secure: boolean; host: string; port: number; requestHead: string }>;
 
-/** The address that a URL names, with the head of every request to it. */
+/** Parses the address that a URL names, with the head of every request to it. */
 export function parseNodeAddress(httpUrl: string): NodeAddress {
   const url = new URL(httpUrl);
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;

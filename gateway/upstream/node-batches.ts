@@ -4,20 +4,20 @@ import { LatestEntries } from "../limits/latest-entries.ts";
 import { BatchPiece, type BatchPieceOptions } from "./batch-piece.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
-/** How long a caller's batches stay small, or its calls alone, after the node did not serve one. */
+/** Time for which a caller's batches stay small, or its calls alone, after the node did not serve one. */
 const smallForMs = 60_000;
-/** Callers of whom that is remembered; one that is forgotten tries a whole batch again. */
+/** Callers for which that is remembered; one that is forgotten tries a whole batch again. */
 const rememberedCallers = 1_000;
 
 /**
- * What is left of one client's batch on its way to the node. From `gather` to `release` it waits for more, but for pieces that are full; at other
- * times what is sent in one turn of the event loop goes together.
+ * The rest of one client's batch on its way to the node. From `gather` to `release` it waits for more, but for pieces that are full; at other
+ * times all that is sent in one turn of the event loop goes together.
  */
 export type NodeBatch = NodeSender & Readonly<{ gather: () => void; release: () => void }>;
 
-/** Makes of what is left of clients' batches batches to the node. */
+/** Turns the rest of clients' batches into batches to the node. */
 export type NodeBatches = Readonly<{
-  /** Calls of a caller that go to the node together now; 1 while the node is known not to serve its batches. */
+  /** Returns the number of a caller's calls that go to the node together now; 1 while the node is known not to serve its batches. */
   items: (caller: string) => number;
   /** Begins a client's batch, which goes in pieces. */
   open: (caller: string) => NodeBatch;
@@ -31,8 +31,8 @@ export type NodeBatchesDependencies = Readonly<{
 }>;
 
 /**
- * Creates the batches of one node. It remembers for a minute how much of a caller's batch the node did serve, by caller: what one requests, a
- * long answer, a slow call or something that the node can't read, makes nobody else's batches small. A node that takes no batches is tried
+ * Creates the batches of one node. It remembers for a minute how much of a caller's batch the node did serve, by caller: a long answer,
+ * a slow call or one that the node can't read makes nobody else's batches small. A node that takes no batches is tried
  * in vain once a minute by each caller who sends them.
  */
 export function createNodeBatches(

@@ -4,9 +4,9 @@ import type { TraceContext } from "#daemon/http/trace-context.ts";
 
 /** One call to the node. */
 export type NodeCall = Readonly<{
-  /** The caller: callers are served by turns. */
+  /** Key of the caller: callers are served by turns. */
   caller: string;
-  /** What its answer is held in where it is collected; absent: it is the gateway's own question. */
+  /** Memory of its answer if that is collected; absent for the gateway's own query. */
   memory?: HeldBytes | undefined;
   /** JSON text of the id in the body. */
   id: string;
@@ -21,12 +21,15 @@ export type NodeCall = Readonly<{
   sink: AnswerSink;
 }>;
 
-/** Steers a call under way. */
+/** Controls a call in progress. */
 export type NodeFlow = AnswerFlow &
   Readonly<{
-    /** Another caller waits for the same answer: while the call waits for its turn it has that caller's, too, and waits as long as a call that begins now. */
+    /**
+     * Adds another caller that waits for the same answer: while the call waits for its turn it has that caller's, too, and waits as long as a
+     * call that begins now.
+     */
     join: (caller: string) => void;
   }>;
 
-/** Takes calls to the node: the pool of connections, or what sends those of one client's batch together. */
+/** Sends calls to the node: the pool of connections, or the sender of one client's batch. */
 export type NodeSender = Readonly<{ send: (call: NodeCall) => NodeFlow }>;

@@ -19,26 +19,26 @@ import { openNodeSocket } from "./node-socket.ts";
 
 /** Longest head of a response that is read. */
 const headBytes = 16_384;
-/** Pieces of a streamed body from this size on go on in the buffer they came in; smaller ones would waste most of it. */
+/** Size from which a piece of a streamed body goes on in its own buffer; a smaller one would waste most of it. */
 const ownBufferBytes = 16_384;
 
-/** What a connection has of its pool, and reports to it. */
+/** Parts that a connection shares with its pool, and its reports to it. */
 export type ConnectionDependencies = Readonly<{
   outbox: Outbox;
   turns: SharedTurns;
   scratch: ScratchBuffers;
   idle: (connection: NodeConnection) => void;
   closed: (connection: NodeConnection) => void;
-  /** A call that got no byte of an answer because the node had closed the kept-alive connection. */
+  /** Called with a call that got no byte of an answer because the node had closed the kept-alive connection. */
   again: (ticket: NodeTicket) => void;
-  /** The answer waits for its reader, or does no more. */
+  /** Called when the answer begins or ends to wait for its reader. */
   held: (connection: NodeConnection, isHeld: boolean) => void;
 }>;
 
 type Limits = Readonly<{
   responseBytes: () => number;
   connectTimeoutMs: number;
-  /** When a wait that begins now is over, in the clock of `expire`. */
+  /** Returns the end of a wait that begins now, in the clock of `expire`. */
   deadlineIn: (waitMs: number) => number;
 }>;
 
@@ -51,7 +51,7 @@ export class NodeConnection implements Disposable {
   readonly #readHead = createResponseHeadReader();
   #ticket: NodeTicket | undefined;
   #head: ResponseHead | undefined;
-  /** Takes the body of the response whose head was read. */
+  /** Receiver of the body of the response whose head was read. */
   #sink: AnswerSink | undefined;
   #body: AnswerBody | undefined;
   #held: Buffer | undefined;
@@ -59,9 +59,9 @@ export class NodeConnection implements Disposable {
   #connected = false;
   #deadline = 0;
   #paused = false;
-  /** Others have their turn before more of a long answer is read. */
+  /** Wait while others have their turns, before more of a long answer is read. */
   readonly #turn: TurnWait;
-  /** When it became idle, in the clock's milliseconds. */
+  /** Time since which it is idle, in the clock's milliseconds. */
   idleSince = 0;
   share: { places: number } | undefined;
 
@@ -101,17 +101,17 @@ export class NodeConnection implements Disposable {
     this.#goOn();
   }
 
-  /** Who has the call that is under way. */
+  /** Key of the caller whose call is in progress. */
   get caller(): string {
     return this.#ticket?.call.caller ?? "";
   }
 
-  /** Ends a call whose reader does not take its answer while others need the connection. */
+  /** Ends a call whose reader does not take its answer while other calls need the connection. */
   cut(): void {
     this.#fail("slowReader");
   }
 
-  /** Gives a call up. Its answer would still come on this connection, so the connection goes with it. */
+  /** Cancels a call. Its answer would still come on this connection, so the connection is closed, too. */
   cancel(ticket: NodeTicket): void {
     if (this.#ticket !== ticket) return;
     this.#ticket = undefined;
@@ -119,7 +119,7 @@ export class NodeConnection implements Disposable {
     this.#socket.destroy();
   }
 
-  /** Ends the call whose time is over, be it the node that is silent or the reader that takes nothing. */
+  /** Ends the call whose time is over, whether the node is silent or the reader takes nothing. */
   expire(now: number): void {
     if (this.#ticket === undefined || now < this.#deadline) return;
     this.#fail(this.#connected ? "timeout" : "unavailable");

@@ -9,27 +9,27 @@ import { createLinkCalls, unanswered } from "./link-calls.ts";
 /** Largest message that the node may send over WebSocket. */
 const messageBytes = 67_108_864;
 
-/** How the node's WebSocket is reached. */
+/** URL of the node's WebSocket, and waits between the attempts to connect, in ms. */
 export type NodeLinkOptions = Readonly<{ url: string; reconnectMs: number; reconnectMaxMs: number; timeoutMs: number }>;
 
-/** What comes from the node's WebSocket. */
+/** Events of the node's WebSocket. */
 export type NodeLinkEvents = Readonly<{
   opened: () => void;
-  /** The connection is gone, and with it every subscription. */
+  /** Called when the connection is gone, and with it every subscription. */
   lost: () => void;
-  /** A notification: the subscription's id and its result, both JSON text. */
+  /** Called with a notification: the subscription's id and its result, both JSON text. */
   notified: (subscription: string, result: string) => void;
 }>;
 
-/** One WebSocket to the node, kept up. */
+/** One WebSocket to the node, reopened whenever it is lost. */
 export type NodeLink = Disposable &
   Readonly<{
     isOpen: () => boolean;
-    /** The node's answer; an error when the link is down, is lost, or the node takes too long. */
+    /** Returns the node's answer; an error if the link is down, is lost, or the node takes too long. */
     call: (method: string, params: string) => Promise<NodeAnswer>;
-    /** Gives the connection up and connects again: for one that is open and says nothing. */
+    /** Closes the connection and connects again: for one that is open and silent. */
     reset: () => void;
-    /** Connects at once when the next attempt is still waited for: the node has shown itself in another way. */
+    /** Connects at once if the next attempt is still waited for: the node has been seen in another way. */
     hasten: () => void;
   }>;
 
@@ -113,7 +113,7 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
   };
 }
 
-/** Gives a handshake up in time. The limit that `ws` has would count the time in which this process stood still, too. */
+/** Aborts a handshake after its time. The limit of `ws` would count the time in which this process stood still, too. */
 async function giveUpAfter(ms: number, settled: AbortSignal, giveUp: (error: Error) => void): Promise<void> {
   await pauseWhileRunning(ms, settled);
   if (!settled.aborted) giveUp(new Error(`no answer to the handshake within ${ms} ms`));
@@ -121,7 +121,7 @@ async function giveUpAfter(ms: number, settled: AbortSignal, giveUp: (error: Err
 
 type LinkWord = "open" | "lost" | "unreachable";
 
-/** Logs what became of the connection, once for each change and not for each attempt. */
+/** Logs changes of the connection, once for each change and not for each attempt. */
 function createLinkLogger(url: string, log: Logger): (word: LinkWord, error?: Error) => void {
   const { host } = new URL(url);
   let last: LinkWord | undefined;

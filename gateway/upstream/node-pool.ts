@@ -22,17 +22,17 @@ export type NodePoolOptions = Readonly<{
   responseBytes: () => number;
 }>;
 
-/** Answers in several reads that are put together at a time, as a rule: memory of so many of each size is kept. */
+/** Answers in several reads that are put together at a time, as a rule: memory for so many of each size is kept. */
 const gatheredAtOnce = 16;
 
-/** Time between two looks at what has taken too long; the coarseness of every timeout. */
+/** Time between two sweeps for what has taken too long; the resolution of every timeout. */
 const sweepMs = 50;
-/** The same while no call is under way, when only idle connections grow old: a process at rest is not woken for nothing. */
+/** The same while no call is in flight, when only idle connections grow old: a process at rest is not woken for nothing. */
 const restingSweepMs = 1_000;
 
 /**
- * Keep-alive connections to the node, of which some stay free for callers who have few. Calls beyond them wait in a bounded queue, which is
- * served by turns of callers.
+ * Keep-alive connections to the node, of which some stay free for callers who have few. Calls beyond them wait in a bounded queue, which
+ * serves callers in turns.
  */
 export class NodePool implements Disposable {
   readonly #options: NodePoolOptions;
@@ -54,7 +54,7 @@ export class NodePool implements Disposable {
   #sweepEveryMs = sweepMs;
   #sweptAt: number;
   /**
-   * What deadlines are counted in: milliseconds, advanced by the sweep alone so that no call reads the clock, and by little
+   * Clock of the deadlines: milliseconds, advanced by the sweep alone so that no call reads the clock, and by little
    * at once: time in which the whole process stood still is not held against the node.
    */
   #clockMs = 0;
@@ -70,7 +70,7 @@ export class NodePool implements Disposable {
     this.#sweep = this.#sweepEach(sweepMs);
   }
 
-  /** Calls that wait for a connection. */
+  /** Number of calls that wait for a connection. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -94,7 +94,7 @@ export class NodePool implements Disposable {
     for (const connection of this.#all) connection[Symbol.dispose]();
   }
 
-  /** A caller whose own queue is full waits in the others' alone. */
+  /** Adds a caller to a waiting call. A caller whose own queue is full waits in the others' alone. */
   #join(ticket: NodeTicket, caller: string): void {
     if (!this.#waiting.has(ticket)) return;
     ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
@@ -140,7 +140,7 @@ export class NodePool implements Disposable {
     this.#serveWaiting();
   }
 
-  /** What one caller gives back may let several of those that wait have a connection. */
+  /** Serves waiting calls: a connection that one caller releases may let several of them have one. */
   #serveWaiting(): void {
     while (this.#waiting.size > 0 && (this.#idle.length > 0 || this.#all.size < this.#options.connections)) {
       const next = this.#waiting.next((caller) => this.#shares.mayAcquire(caller));
@@ -174,7 +174,7 @@ export class NodePool implements Disposable {
     return this.#waiting.size >= queuedCalls || this.#waiting.sizeOf(caller) >= queuedCallsPerCaller;
   }
 
-  /** Never early, and late by two sweeps at most. */
+  /** Returns the end of a wait, which is never early, and late by two sweeps at most. */
   #deadlineIn(waitMs: number): number {
     return this.#clockMs + waitMs + sweepMs;
   }
@@ -185,7 +185,7 @@ export class NodePool implements Disposable {
     return setInterval(() => this.#expire(), everyMs).unref();
   }
 
-  /** The clock is set before the first deadline is counted in it. */
+  /** Returns to short sweeps, and sets the clock before the first deadline is counted in it. */
   #wake(): void {
     this.#advance();
     this.#sweep = this.#sweepEach(sweepMs);

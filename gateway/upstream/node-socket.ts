@@ -6,12 +6,12 @@ import type { NodeAddress } from "./node-address.ts";
 /** Most bytes of one read. */
 const readBytes = 65_536;
 
-/** What happens on a connection to the node. */
+/** Events of a connection to the node. */
 export type NodeSocketEvents = Readonly<{
   connected: () => void;
-  /** Bytes came. They are overwritten by the next ones unless the answer is true: then they are the receiver's to keep. */
+  /** Called with bytes that came. They are overwritten by the next ones unless the answer is true: then they are the receiver's to keep. */
   received: (bytes: Buffer) => boolean;
-  /** The connection is gone, for whatever reason. */
+  /** Called when the connection is gone, for whatever reason. */
   closed: () => void;
 }>;
 
@@ -29,7 +29,7 @@ export function openNodeSocket({ secure, host, port }: NodeAddress, events: Node
   return socket;
 }
 
-/** One buffer for read after read, which spares every short answer its own buffer and the stream's queue. */
+/** Creates one buffer for read after read, which spares every short answer its own buffer and the stream's queue. */
 function readInto({ received }: NodeSocketEvents): OnReadOpts {
   let buffer = Buffer.allocUnsafeSlow(readBytes);
   let isKept = false;

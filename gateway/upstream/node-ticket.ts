@@ -1,18 +1,18 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
 
-/** What a ticket needs of the queue that it may stand in. */
+/** Queue that a ticket may stand in. */
 type TicketQueue = Readonly<{
   join: (ticket: NodeTicket, caller: string) => void;
   leave: (ticket: NodeTicket) => void;
 }>;
 
-/** What a ticket needs of the connection that it is on. */
+/** Connection that a ticket is on. */
 type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
 
-/** A call's place: in the queue until `waitsUntil`, then on a connection. Whoever made the call steers it by its ticket. */
+/** A call's place: in the queue until `waitsUntil`, then on a connection. Whoever made the call controls it by its ticket. */
 export class NodeTicket implements NodeFlow {
   readonly call: NodeCall;
-  /** In the pool's clock. */
+  /** Deadline in the pool's clock. */
   waitsUntil = 0;
   connection: TicketConnection | undefined;
   readonly #queue: TicketQueue;

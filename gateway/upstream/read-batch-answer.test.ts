@@ -20,7 +20,7 @@ const results: Readonly<Record<string, string>> = {
   "many escapes": `"${"\\n".repeat(longest / 2)}"`,
   "its own ids": `[${'{"id":9,"a":",\\"id\\":7}"},'.repeat(longest / 26)}{"id":8}]`,
 };
-/** How nodes order an answer's members. */
+/** Orders of an answer's members, as different nodes write them. */
 const layouts: Readonly<Record<string, (id: number, result: string) => string>> = {
   "as most nodes": (id, result) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`,
   "with the id last": (id, result) => `{"jsonrpc":"2.0","result":${result},"id":${id}}`,

@@ -2,7 +2,7 @@ import { isAt, notJson, skipSpace } from "../json-rpc/json-scanner.ts";
 import { ValueScan } from "../json-rpc/value-scan.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 
-/** Deepest nesting that is read in what the node sends. */
+/** Deepest nesting that is read in the node's answers. */
 const depth = 512;
 
 const openBracket = 0x5b;
@@ -10,30 +10,30 @@ const closeBracket = 0x5d;
 const closeBrace = 0x7d;
 const comma = 0x2c;
 
-/** How most nodes begin an answer, up to its id, and what follows it. */
+/** Beginning of most nodes' answers, up to the id, and the text after it. */
 const answerStart = '{"jsonrpc":"2.0","id":';
 const resultStart = ',"result":';
 const errorStart = ',"error":';
 
-/** How much of an answer is read in one step. */
+/** Bytes of an answer that are read in one step. */
 const stepBytes = 16_384;
 
-/** Longest answer that is looked through for its id; a longer one must have it at either end, as nodes write it. */
+/** Longest answer that is searched for its id; a longer one must have it at either end, as nodes write it. */
 const searchedBytes = 65_536;
 
 /** Stands for an answer that says that the call failed for being in this batch: alone it may succeed. */
 export const ofTheBatch = "";
 
-/** The node's answers by the places of the calls that they answer, as slices of one binary string; none where the node gave none. */
+/** The node's answers by the places of their calls, as slices of one binary string; undefined where the node sent none. */
 export type BatchAnswers = readonly (string | undefined)[];
 
 /** An answer that is being read. */
 type Element = Readonly<{ start: number; layout: "result" | "error" | "other" }>;
 
 /**
- * Reads the node's answer to a batch of calls with these ids (JSON text), in steps. Elements without one of the ids that
- * were requested are passed over when they name none (`null`: the node did not know), and make the whole untrustworthy when
- * they name another, or one for the second time: `answers` is undefined. So is what is no JSON array, unless it was `cut`: then it is
+ * Reads the node's answer to a batch of calls with these ids (JSON text), in steps. Elements without one of the requested ids
+ * are passed over if they name none (`null`: the node did not know), and make the whole untrustworthy if
+ * they name another, or one for the second time: `answers` is undefined. So is a text that is no JSON array, unless it was `cut`: then it is
  * read up to its last whole element.
  */
 export class BatchAnswerReading {
@@ -65,12 +65,12 @@ export class BatchAnswerReading {
     else this.#isOver = bytes[this.#at] === closeBracket;
   }
 
-  /** What was read, once `step` has answered 0; undefined when none of it is to be trusted. */
+  /** Answers that were read, once `step` has returned 0; undefined if none of them is to be trusted. */
   get answers(): BatchAnswers | undefined {
     return this.#isBroken ? undefined : this.#answers;
   }
 
-  /** Reads on; answers by how many bytes, 0 when there are no more. */
+  /** Reads on; returns the number of bytes, 0 at the end. */
   step(): number {
     if (this.#isOver) return 0;
     const scan = this.#scan;
@@ -83,7 +83,7 @@ export class BatchAnswerReading {
     return this.#isOver ? 0 : Math.max(1, bytes);
   }
 
-  /** Most nodes answer in the order of the calls, and write an answer's members in the same order. */
+  /** Begins an element. Most nodes answer in the order of the calls, and write an answer's members in the same order. */
   #begin(): Element {
     const start = this.#at;
     const place = this.#next;
@@ -118,7 +118,7 @@ export class BatchAnswerReading {
     }
   }
 
-  /** What follows an element. */
+  /** Continues at the next element, or ends at the array's end. */
   #goOnAt(after: number): void {
     const code = this.#bytes[after];
     if (code === comma) this.#at = skipSpace(this.#bytes, after + 1);
@@ -142,7 +142,7 @@ export class BatchAnswerReading {
   }
 }
 
-/** Finds the place of an id; looked for only when a node answers in another order or in another way than most. */
+/** Finds the place of an id; needed only if a node answers in another order or in another way than most. */
 class Places {
   readonly #ids: readonly string[];
   #places: ReadonlyMap<string, number> | undefined;
@@ -157,7 +157,7 @@ class Places {
   }
 }
 
-/** How the answer to the call with this id begins at `at`: as most nodes write a result or an error, or another way. */
+/** Returns how the answer to the call with this id begins at `at`: as most nodes write a result or an error, or another way. */
 function layoutOf(bytes: Buffer, at: number, id: string): Element["layout"] {
   if (!isAt(bytes, at, answerStart) || !isAt(bytes, at + answerStart.length, id)) return "other";
   const idEnd = at + answerStart.length + id.length;
@@ -165,13 +165,13 @@ function layoutOf(bytes: Buffer, at: number, id: string): Element["layout"] {
   return isAt(bytes, idEnd, errorStart) ? "error" : "other";
 }
 
-/** An id as the first or second member of an answer, and as its last: what stands at an object's end is not part of a string or of an inner object. */
+/** An id as the first or second member of an answer, and as its last: text at an object's end is not part of a string or of an inner object. */
 const idAtStart = /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]*"|\d+|null)\s*,/;
 const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
 /** Longest id with its key that is looked for there. */
 const idBytes = 2_048;
 
-/** The id of an answer, JSON text; `null` when it has none, undefined when it is no object, or long and its id at neither end. */
+/** Reads the id of an answer, JSON text; `null` if it has none, undefined if it is no object, or long and its id at neither end. */
 function idOf(element: string): string | undefined {
   if (element.length > searchedBytes) {
     return idAtStart.exec(element.slice(0, idBytes))?.[1] ?? idAtEnd.exec(element.slice(-idBytes))?.[1];
@@ -182,7 +182,7 @@ function idOf(element: string): string | undefined {
 
 /** Error texts about the batch and not the call: geth's "response too large", others name the batch. */
 const batchErrors = /response too large|\bbatch/i;
-/** Longest answer that is looked at for such an error. */
+/** Longest answer that is searched for such an error. */
 const errorLength = 4_096;
 
 function isBatchError(element: string): boolean {

@@ -12,10 +12,10 @@ import { readObject } from "../json-rpc/read-object.ts";
 import type { AnswerSink } from "../answers/answer-sink.ts";
 import type { NodeCall } from "./node-call.ts";
 
-/** What the head of the node's HTTP response says about its body. */
+/** Facts about the body of the node's HTTP response, from its head. */
 export type ResponseHead = Readonly<{
   status: number;
-  /** Absent when the body is chunked or lasts to the connection's end. */
+  /** Absent if the body is chunked or lasts to the connection's end. */
   lengthBytes: number | undefined;
   chunked: boolean;
   keepAlive: boolean;
@@ -25,12 +25,12 @@ const lowerC = 0x63;
 const lowerT = 0x74;
 const lowerCaseBit = 0x20;
 
-/** What bytes begin with: a whole head and where the body after it begins, or one that is not whole, or none of HTTP/1.1. */
+/** Outcome of a reading: a whole head and the offset of the body after it, or one that is not whole, or not HTTP/1.1. */
 export type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfinished" | "bad";
 
 /**
  * Creates a reader of one node's heads. Within a second only the length in them changes, if that: the rest is read once. Some nodes send long
- * answers in chunks and short ones with a length, so that the last head of either kind is known.
+ * answers in chunks and short ones with a length, so the last head of either kind is remembered.
  */
 export function createResponseHeadReader(): (bytes: Buffer) => ReadHead {
   let known: Readonly<{ bytes: MessageHead; head: ResponseHead }> | undefined;
@@ -58,7 +58,7 @@ export function createResponseHeadReader(): (bytes: Buffer) => ReadHead {
 }
 
 /**
- * Reads a response's status line and headers, with the empty line; undefined when they are no HTTP/1.1, or give two
+ * Reads a response's status line and headers, with the empty line; undefined if they are not HTTP/1.1, or name two
  * different lengths (RFC 9112, section 6.3).
  */
 function readResponseHead(head: string): ResponseHead | undefined {
@@ -87,7 +87,7 @@ function readResponseHead(head: string): ResponseHead | undefined {
   return { status: Number(status), lengthBytes, chunked, keepAlive };
 }
 
-/** Why a response with this head is no answer to a call; undefined when it is one. */
+/** Returns the failure that a response with this head stands for; undefined if it is an answer. */
 export function findFailure({ status, lengthBytes }: ResponseHead, responseBytes: number): NodeFailure | undefined {
   if (status === 502 || status === 503) return "unavailable";
   if (status !== 200) return "badAnswer";
@@ -98,8 +98,8 @@ export function findFailure({ status, lengthBytes }: ResponseHead, responseBytes
 export const errorBytes = 1_048_576;
 
 /**
- * Takes the body of a response outside HTTP 200. Some nodes answer JSON-RPC errors with 4xx or 5xx: such an error goes to the
- * caller as it stands, under the call's own id. Anything else is the failure that the status says. Undefined when the body
+ * Creates the sink for the body of a response outside HTTP 200. Some nodes answer JSON-RPC errors with 4xx or 5xx: such an error goes to the
+ * caller as it stands, under the call's own id. Anything else is the failure that the status says. Undefined if the body
  * can't hold an error, or not one that is small enough.
  */
 export function readErrorAnswer(
@@ -124,7 +124,7 @@ export function readErrorAnswer(
   };
 }
 
-/** The error of a JSON-RPC answer, JSON text; undefined when the text, a binary string, is no such answer. */
+/** Reads the error of a JSON-RPC answer, JSON text; undefined if the text, a binary string, is no such answer. */
 function rpcErrorIn(text: string): string | undefined {
   const error = readObject(text)?.get("error");
   const members = error === undefined ? undefined : readObject(error);

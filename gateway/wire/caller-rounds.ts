@@ -1,6 +1,6 @@
-/** What waits, by its caller: one of each caller's is taken after the other, whoever has how many. */
+/** Waiting work by its caller: one piece of each caller is taken after the other, however many one has. */
 export class CallerRounds<Waiting> {
-  /** In the order of turns: whoever's was taken last stands last. */
+  /** Work in the order of turns: the caller that was served last stands last. */
   readonly #waiting = new Map<string, Waiting[]>();
 
   get isEmpty(): boolean {
@@ -17,7 +17,7 @@ export class CallerRounds<Waiting> {
     else own.push(waiting);
   }
 
-  /** Takes what is next; undefined when nothing waits. */
+  /** Takes the next piece; undefined if nothing waits. */
   next(): Waiting | undefined {
     for (const [caller, own] of this.#waiting) {
       const waiting = own.shift();

@@ -1,34 +1,34 @@
 import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
 import { copyToOwnMemory } from "./received-bytes.ts";
 
-/** What a client is written to by: its socket, or a node:http response. */
+/** Writable side of a client: its socket, or a node:http response. */
 type WrittenTo = Readonly<{
   writableNeedDrain: boolean;
   writableLength: number;
   write: (bytes: Buffer) => boolean;
 }>;
 
-/** Most bytes of one write of what waits: what a slow client takes is seen in steps of it. */
+/** Most waiting bytes of one write: a slow client's progress is seen in steps of it. */
 const pieceBytes = 65_536;
-/** Most bytes that are written as they are when nothing waits. */
+/** Most bytes that are written as they are if nothing waits. */
 const directBytes = 81_920;
 const nothing = Buffer.alloc(0);
-/** Bytes that wait from which on no more are requested again. */
+/** Waiting bytes from which no more are requested. */
 const enoughBytes = 262_144;
 
 /**
- * What was written for a client and waits until it takes it. It is held within the connection's memory, so that the node's connection is
- * free for others while a client reads slowly. Its owner calls it when the target can take more.
+ * Bytes that were written for a client and wait until it takes them. They are held within the connection's memory, so that the node's connection is
+ * free for other calls while a client reads slowly. Its owner calls it when the target can take more.
  */
 export class ClientBacklog implements Disposable {
   readonly #target: WrittenTo;
   readonly #memory: ClientBytes;
   #queue: Readonly<{ head: Buffer; bytes: Buffer }>[] = [];
-  /** Where the first of the queue goes on. */
+  /** Offset at which the first of the queue continues. */
   #at = 0;
-  /** Of the queue; a buffer counts until all of it is written. */
+  /** Bytes of the queue; a buffer counts until all of it is written. */
   #bytes = 0;
-  /** What the target itself holds, as far as it is counted. */
+  /** Bytes that the target itself holds, as far as they are counted. */
   #counted = 0;
   #isFull = false;
   #afterAll: (() => void)[] = [];
@@ -43,14 +43,14 @@ export class ClientBacklog implements Disposable {
     return this.#queue.length > 0 || this.#target.writableNeedDrain;
   }
 
-  /** Bytes that wait here, besides what the target has. */
+  /** Bytes that wait here, besides those of the target. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Writes in the order of calls. False: no more should come until `drained` answers true. A `head` goes before the bytes in the same write, and
-   * is put there when the client takes it; at most `pieceBytes` may follow one.
+   * Writes in the order of calls. False means that no more should come until `drained` returns true. A `head` goes before the bytes in the
+   * same write, and is put there when the client takes it; at most `pieceBytes` may follow one.
    */
   write(bytes: Buffer, head: Buffer = nothing): boolean {
     if (!this.isWaiting && bytes.length <= directBytes) {
@@ -65,20 +65,20 @@ export class ClientBacklog implements Disposable {
     return !this.#isFull;
   }
 
-  /** Runs something once all is written: at once, when nothing waits here. */
+  /** Runs something once all is written: at once, if nothing waits here. */
   afterAll(run: () => void): void {
     if (this.#queue.length === 0) run();
     else this.#afterAll.push(run);
   }
 
-  /** The target can take more. Answers whether more may come. */
+  /** Writes on when the target can take more. Returns whether more may come. */
   drained(): boolean {
     this.#pump();
     if (this.#bytes <= enoughBytes) this.#isFull = false;
     return !this.#isFull;
   }
 
-  /** The client is gone. */
+  /** Releases everything after the client is gone. */
   [Symbol.dispose](): void {
     this.#hold(-this.#bytes - this.#counted);
     this.#queue = [];
@@ -109,14 +109,14 @@ export class ClientBacklog implements Disposable {
     for (const run of then) run();
   }
 
-  /** Counts what the target itself holds, while the client does not take it. */
+  /** Counts the bytes that the target itself holds, while the client does not take them. */
   #count(): void {
     const held = this.#target.writableNeedDrain ? this.#target.writableLength : 0;
     this.#hold(held - this.#counted);
     this.#counted = held;
   }
 
-  /** Negative: gives back. Answers whether no more is held than may be. */
+  /** Holds bytes, or releases them if negative. Returns whether no more is held than may be. */
   #hold(bytes: number): boolean {
     this.#memory.waits(bytes);
     if (bytes > 0) return this.#memory.hold(bytes);

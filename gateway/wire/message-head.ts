@@ -1,19 +1,19 @@
 /** The empty line that ends the head of an HTTP message. */
 export const headEnd = Buffer.from("\r\n\r\n");
 
-/** The head of an HTTP message that was read: what comes before the number of its Content-Length, and what comes after it. */
+/** The head of an HTTP message that was read: the bytes before the number of its Content-Length, and those after it. */
 export type MessageHead = Readonly<{ before: Uint8Array; after: Uint8Array }>;
 
-/** Where the message that begins with a known head has its body. */
+/** Place of the body of a message that begins with a known head. */
 export type BodyPlace = Readonly<{ startsAt: number; lengthBytes: number }>;
 
 const zero = 0x30;
 const nine = 0x39;
-/** Longest number of a length that is read here: a longer one makes a head that is not known. */
+/** Most digits of a length that is read here: a longer one makes a head unknown. */
 const maxDigits = 9;
 const contentLength = /\r\ncontent-length: ?/gi;
 
-/** Keeps a head that was read, with its empty line; undefined when it has not exactly one Content-Length. */
+/** Keeps a head that was read, with its empty line; undefined if it has not exactly one Content-Length. */
 export function createMessageHead(head: string): MessageHead | undefined {
   const [match, ...others] = head.matchAll(contentLength);
   if (match === undefined || others.length > 0) return undefined;
@@ -22,7 +22,7 @@ export function createMessageHead(head: string): MessageHead | undefined {
 }
 
 /**
- * Where the body is when these bytes begin with the same head, whatever the body's length; undefined when they do not. A client sends one
+ * Finds the body if these bytes begin with the same head, whatever the body's length; undefined if they do not. A client sends one
  * head again and again, and so does a node within a second of its Date: only the length changes.
  */
 export function findBodyPlace(bytes: Buffer, { before, after }: MessageHead): BodyPlace | undefined {
@@ -40,12 +40,12 @@ export function findBodyPlace(bytes: Buffer, { before, after }: MessageHead): Bo
   return { startsAt: at + after.length, lengthBytes };
 }
 
-/** Whether bytes begin with these. */
+/** Whether bytes begin with this part. */
 export function beginsWith(bytes: Buffer, part: Uint8Array): boolean {
   return hasAt(bytes, 0, part);
 }
 
-/** The bytes of a binary string, in their own memory: a part of the pool that small buffers share would keep all of that pool alive. */
+/** Returns the bytes of a binary string, in their own memory: a part of the pool that small buffers share would keep all of that pool alive. */
 export function toBytes(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, "latin1"));
 }

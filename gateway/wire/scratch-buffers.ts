@@ -10,12 +10,12 @@ export class ScratchBuffers {
   readonly #free = new Map<number, Buffer[]>();
   readonly #keptOfSize: number;
 
-  /** `keptOfSize` is how many are kept of each size. */
+  /** `keptOfSize` is the number that is kept of each size. */
   constructor(keptOfSize = 1) {
     this.#keptOfSize = keptOfSize;
   }
 
-  /** A buffer of this length with arbitrary content. The caller owns it until `release`, which it need not call. */
+  /** Returns a buffer of this length with arbitrary content. The caller owns it until `release`, which it need not call. */
   acquire(length: number): Buffer {
     const size = sizeFor(length);
     if (size > mostBytes) return Buffer.allocUnsafeSlow(length);

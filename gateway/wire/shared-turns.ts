@@ -2,7 +2,7 @@ import { CallerRounds } from "./caller-rounds.ts";
 
 /** Time of one turn of the event loop that goes to work which may wait; a step of it may take that longer. */
 const turnMs = 2.5;
-/** Most pieces of work that begin in one turn: what some of them do, reading on above all, is done after it. */
+/** Most pieces of work that begin in one turn: part of their work, above all reading on, is done after it. */
 const mostInTurn = 16;
 
 /** Time, and a later turn of the event loop. */
@@ -17,13 +17,13 @@ export type TurnSource = Readonly<{
  * Shares the thread's time out by callers. Short calls alone are answered as they come, and so is what a caller sends or gets alongside them
  * (calls behind one another in one read, long messages, batches, long answers), until the time of a turn is over, of all callers together.
  * After that one short call of each caller is still answered in this turn, of those that have nothing waiting; a caller with a hundred
- * connections has one, too. What is left waits, and in each turn one piece of each caller's is served after the other. Who waits is bounded by
- * whoever makes it wait: each connection waits once, and is not read meanwhile.
+ * connections has one, too. The rest waits, and in each turn one piece of each caller's is served after the other. The number of waiting
+ * pieces is bounded by whoever makes them wait: each connection waits once, and is not read meanwhile.
  */
 export class SharedTurns {
   readonly #source: TurnSource;
   readonly #waiting = new CallerRounds<() => void>();
-  /** Who was served in this turn after its time was over. */
+  /** Callers that were served in this turn after its time was over. */
   readonly #late = new Set<string>();
   #endsAt: number | undefined;
 
@@ -42,7 +42,7 @@ export class SharedTurns {
     return false;
   }
 
-  /** Whether a caller may still have something short done in this turn, which is then done. */
+  /** Whether a caller may still have something short done in this turn; true counts it as done. */
   mayBegin(caller: string): boolean {
     if (!this.isOver()) return true;
     if (this.#late.has(caller) || this.#waiting.has(caller)) return false;
@@ -50,7 +50,7 @@ export class SharedTurns {
     return true;
   }
 
-  /** Goes on with a caller's work when its turn has come. */
+  /** Continues a caller's work in its turn. */
   wait(caller: string, goOn: () => void): void {
     this.#waiting.add(caller, goOn);
     if (this.#endsAt === undefined) this.#begin();
@@ -75,13 +75,13 @@ export class SharedTurns {
   }
 }
 
-/** Work that is done in one turn whatever it takes: reads of a batch that begin in the same turn go to the node together. */
+/** Bytes of work that are done in one turn whatever they take: reads of a batch that begin in the same turn go to the node together. */
 export const turnBytes = 16_384;
 
 /** Work of several steps, cut into turns. */
 export type Turns = Readonly<{
   /**
-   * Makes a step again and again until it answers 0; else it answers how much it did, in bytes. When a turn's time is over the rest is left
+   * Runs a step again and again until it returns 0; else it returns how much it did, in bytes. When a turn's time is over the rest is left
    * for a later one; `isOver` ends it before that.
    */
   run: (step: () => number, isOver: () => boolean) => void;
@@ -89,7 +89,7 @@ export type Turns = Readonly<{
 
 /** Creates turns of one caller's work. */
 export function createTurns(turns: SharedTurns, caller: string): Turns {
-  /** Whoever's turn has come goes on, however little of it is left. */
+  /** Continues in a caller's turn, however little of it is left. */
   const goOn: Turns["run"] = (step, isOver) => {
     let doneBytes = 0;
     while (!isOver()) {
@@ -115,7 +115,7 @@ export class TurnWait {
   readonly #goOn: () => void;
   #isWaiting = false;
 
-  /** `goOn` is called when the turn has come, whatever became of the connection meanwhile. */
+  /** `goOn` is called in the turn, even if the connection is gone by then. */
   constructor(turns: SharedTurns, goOn: () => void) {
     this.#turns = turns;
     this.#goOn = goOn;
@@ -125,7 +125,7 @@ export class TurnWait {
     return this.#isWaiting;
   }
 
-  /** Waits for one of the caller's turns when the time of this one is over. Answers whether it waits. */
+  /** Waits for one of the caller's turns if the time of this one is over. Returns whether it waits. */
   waitIfOver(caller: () => string): boolean {
     if (this.#isWaiting) return true;
     if (!this.#turns.isOver()) return false;
@@ -133,7 +133,10 @@ export class TurnWait {
     return true;
   }
 
-  /** Waits for one of the caller's turns before something short that came alone, if the caller may have no more in this one. Answers whether it waits. */
+  /**
+   * Waits for one of the caller's turns before something short that came alone, if the caller may have no more in this one. Returns whether it
+   * waits.
+   */
   waitToBegin(caller: () => string): boolean {
     if (this.#isWaiting) return true;
     if (!this.#turns.isOver()) return false;

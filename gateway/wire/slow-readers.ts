@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 /** Longest time between two looks at how much clients have taken. */
 const sweepMs = 1_000;
 
-/** Clients that are cut off when they do not take what waits for them. */
+/** Clients that are cut off if they do not take what waits for them. */
 export class SlowReaders implements Disposable {
   readonly #options: Readonly<{ slowReaderTimeoutMs: number }>;
   readonly #readers = new Map<Socket, Readonly<{ pace: ReaderPace; cut: () => void }>>();
@@ -30,17 +30,17 @@ export class SlowReaders implements Disposable {
   }
 }
 
-/** What a client is written to by. */
+/** Writable side of a client. */
 type WrittenTo = Readonly<{ bytesWritten: number; writableLength: number }>;
 
 /**
- * Finds out whether a client takes what waits for it. What is written in pieces is seen to be taken piece by piece (`ClientBacklog`): so a
- * client that takes less than a piece, or than all that waits, within the time that it has is as slow as one that takes nothing.
+ * Judges whether a client takes what waits for it. Pieces are seen to be taken one by one (`ClientBacklog`): so a
+ * client that takes less than a piece, or than all that waits, within its time is as slow as one that takes nothing.
  */
 export class ReaderPace {
   readonly #socket: WrittenTo;
   readonly #slowReaderTimeoutMs: number;
-  /** When it was last seen to have taken something; undefined while nothing waits. */
+  /** Time at which it was last seen to have taken something; undefined while nothing waits. */
   #since: number | undefined;
   #takenThen = 0;
 
@@ -49,7 +49,7 @@ export class ReaderPace {
     this.#slowReaderTimeoutMs = slowReaderTimeoutMs;
   }
 
-  /** To be asked about once a second, with the time in milliseconds. */
+  /** Whether the client is too slow; to be called about once a second, with the time in milliseconds. */
   isTooSlow(now: number): boolean {
     const { writableLength } = this.#socket;
     if (writableLength === 0) {
