@@ -7,25 +7,25 @@ const lastRequest = Buffer.from(
   formatRequest({ line: "POST / HTTP/1.1", extra: [], body: last, newline: "\r\n", length: 0, type: true }),
 );
 const lastAnswer = '{"jsonrpc":"2.0","id":"last","result":"0x0"}';
-/** Times that a stream is sent again whose answers the system threw away, each time more slowly. */
+/** Most times that a stream is sent again whose answers the system discarded, each time more slowly. */
 const attempts = 20;
-/** Silence that is waited for, and the one of a second look: on a busy machine an answer may have been under way for longer. */
+/** Silence that ends an exchange, and that of a second try: on a busy machine an answer may take longer. */
 const quietMs = 5;
 const longQuietMs = 500;
 
-/** Streams to compare: as many as `runs`, so many at a time, made from `seed`. */
+/** Streams to compare: `runs` of them, made from `seed`, of which `atOnce` are sent at a time. */
 export type ComparedStreamsOptions = Readonly<{
   /** URLs of the two servers. */
   urls: readonly [string, string];
   seed: number;
   runs: number;
   atOnce: number;
-  /** Called after every stream; what the two answered is the same but for the date, or the stream is a finding. */
+  /** Called after every stream; the two answers are the same but for the date, or the stream is a finding. */
   compared: (stream: GivenStream, one: string, other: string) => void;
 }>;
 
 /**
- * Sends generated streams of bytes to two servers and hands over what each answered: all that came until it closed the
+ * Sends generated streams of bytes to two servers and passes on what each answered: all that came until it closed the
  * connection, or answered a last request that it can't mistake.
  */
 export async function compareStreams({ urls, seed, runs, atOnce, compared }: ComparedStreamsOptions): Promise<void> {
@@ -57,8 +57,8 @@ async function answersOf(url: string, stream: GivenStream, silenceMs: number): P
 }
 
 /**
- * What to compare. When bytes that are no HTTP come in one piece with requests before them, node:http gives up as it reads
- * them, and which of its answers were out by then, the 400 included, is a matter of how the piece reached its parser.
+ * Returns the part of an answer to compare. If bytes that are not HTTP come in one piece with requests before them, node:http gives up as it reads
+ * them, and which of its answers were out by then, including the 400, depends on how the piece reached its parser.
  */
 function comparable(text: string, other: string): string {
   if (!text.endsWith(badRequest) && !other.endsWith(badRequest)) return text;

@@ -5,16 +5,16 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { splitElements } from "../json-rpc/read-object.ts";
 import { answerBatchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
 
-/** A call as the fake node got it. */
+/** A call as the fake node received it. */
 export type NodeRequest = Readonly<{ id: unknown; method: string; params: readonly unknown[]; raw: string }>;
 
-/** What the fake node does with a call: a result, or anything written to the response by hand. */
+/** Reaction of the fake node to a call: a result, or anything written to the response by hand. */
 export type NodeBehaviour = (request: NodeRequest, response: ServerResponse) => unknown;
 
-/** The behaviour's word that it answers by itself. */
+/** Returned by a behaviour that answers by itself. */
 export const byHand = Symbol("by hand");
 
-/** What a node makes of a batch, other than to answer it in its order: from the entries, JSON texts, the body that it sends, or a status. */
+/** Reaction of a node to a batch, other than to answer it in its order: from the entries, JSON texts, the body that it sends, or a status. */
 export type BatchHabit = (entries: readonly string[]) => string | number;
 
 /** A node whose every answer a test decides. It has geth's HTTP interface, with geth's limits. */
@@ -24,22 +24,22 @@ export type FakeNode = AsyncDisposable &
     webSocketUrl: string;
     requests: NodeRequest[];
     answer: (behaviour: NodeBehaviour) => void;
-    /** Calls in each batch that came, whatever became of it. */
+    /** Number of calls in each batch that came, whatever its outcome. */
     batches: number[];
-    /** How batches are answered from now on; undefined: as geth does. */
+    /** Sets how batches are answered from now on; undefined: as geth does. */
     answerBatches: (habit: BatchHabit | undefined) => void;
-    /** Makes a block the head, in place of those from its number on, and notifies subscribers; by itself it bears no time. */
+    /** Makes a block the head, in place of those from its number on, and notifies subscribers; without `fields` it has no time. */
     newHead: (number: number, hash?: string, fields?: Readonly<{ timestamp: string }>) => void;
     /** Sends a notification of every `logs` subscription. */
     newLog: (log: object) => void;
     subscriptions: () => number;
     /** Closes every WebSocket. */
     cutLink: () => void;
-    /** Whether calls are answered; else their connections are closed. */
+    /** Sets whether calls are answered; if not, their connections are closed. */
     takeCalls: (taken: boolean) => void;
-    /** Whether new WebSockets are taken. */
+    /** Sets whether new WebSockets are accepted. */
     takeLinks: (taken: boolean) => void;
-    /** Takes a WebSocket that came to another server's port. */
+    /** Accepts a WebSocket that came to another server's port. */
     takeUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   }>;
 
@@ -107,13 +107,13 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
 type Answering = Readonly<{
   state: State;
   httpLimits: HttpLimits;
-  /** What the node answers by itself. */
+  /** Returns the node's own result; undefined if the behaviour decides. */
   builtIn: (method: string, params: readonly unknown[]) => unknown;
   requests: NodeRequest[];
   batches: number[];
 }>;
 
-/** Answers a body with JSON text, or says that it is answered by hand. */
+/** Answers a body with JSON text, or reports that it is answered by hand. */
 type BodyAnswer = (raw: string, response: ServerResponse) => string | typeof byHand;
 
 function answersOf({ state, httpLimits, builtIn, requests, batches }: Answering): BodyAnswer {
@@ -153,7 +153,7 @@ async function answerAsGeth(
   if (text !== byHand) sendAsGeth(request, response, text);
 }
 
-/** The id of a call as it stands in it. */
+/** Returns the id of a call as it is written there. */
 function idOf(raw: string): string {
   return /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
 }

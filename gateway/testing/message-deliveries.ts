@@ -5,8 +5,8 @@ import { messageBytes } from "./generated-messages.ts";
 const madeAtOnce = 1_000;
 
 /**
- * How a message is sent: in one write, in pieces, in chunks or over WebSocket; or so that it can't be read: in invalid chunks,
- * with a length that is not its own, or cut off by a client that goes.
+ * Way in which a message is sent: in one write, in pieces, in chunks or over WebSocket; or unreadable: in invalid chunks,
+ * with a wrong length, or cut off by a client that goes.
  */
 type DeliveryWay = "whole" | "pieces" | "chunks" | "webSocket" | "brokenChunks" | "wrongLength" | "cutOff";
 
@@ -18,7 +18,7 @@ export type Delivery = Readonly<{
   cuts: readonly number[];
   /** Milliseconds between the pieces. */
   pauseMs: number;
-  /** Chooses what is wrong with what can't be read. */
+  /** Number that chooses the fault of an unreadable delivery. */
   harm: number;
 }>;
 
@@ -34,14 +34,14 @@ const delivery: fc.Arbitrary<Delivery> = fc.record({
   harm: fc.nat(1_000),
 });
 
-/** Generated deliveries, always the same ones from a seed. */
+/** Generates deliveries, always the same ones from a seed. */
 export function* createDeliveries(seed: number, runs: number): Generator<Delivery> {
   for (let made = 0; made < runs; made += madeAtOnce) {
     yield* fc.sample(delivery, { seed: seed + made, numRuns: Math.min(madeAtOnce, runs - made) });
   }
 }
 
-/** The body in the pieces that it is sent in. */
+/** Cuts the body into the pieces that it is sent in. */
 export function cutBody({ body, cuts }: Delivery): readonly Buffer[] {
   const places = [0, ...cuts.map((cut) => Math.floor((cut * body.length) / 1_000)).sort((a, b) => a - b), body.length];
   return places.slice(1).map((end, at) => body.subarray(places[at], end));
@@ -49,7 +49,7 @@ export function cutBody({ body, cuts }: Delivery): readonly Buffer[] {
 
 const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
 
-/** What is written of a delivery that can't be read as a request, piece by piece. */
+/** Returns the pieces of a delivery that can't be read as a request. */
 export function cutBroken(given: Delivery): readonly Buffer[] {
   const { body, way, harm } = given;
   const pieces = cutBody(given);

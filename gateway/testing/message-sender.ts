@@ -11,7 +11,7 @@ import { sendRaw } from "./raw-exchange.ts";
 const answerMs = 60_000;
 /** Messages on one WebSocket before another is opened, so that subscriptions come and go. */
 const messagesOfOne = 200;
-/** Statuses that a request which can't be read may be answered with. */
+/** Statuses that an unreadable request may be answered with. */
 const refusals: ReadonlySet<string> = new Set(["200", "400", "408", "413"]);
 const last = '{"jsonrpc":"2.0","id":"last","method":"eth_coinbase"}';
 const firstRequest = Buffer.from(
@@ -21,7 +21,7 @@ const firstRequest = Buffer.from(
 /** Sends deliveries to one gateway, one after another. */
 export type MessageSender = AsyncDisposable &
   Readonly<{
-    /** What is wrong with the answer; undefined when nothing is. */
+    /** Sends a delivery, and describes what is wrong with the answer; undefined if nothing is. */
     send: (delivery: Delivery) => Promise<string | undefined>;
   }>;
 
@@ -75,14 +75,14 @@ async function overHttp(url: string, agent: Agent, delivery: Delivery) {
   return { status: incoming.statusCode, text: Buffer.concat(parts).toString("utf8") };
 }
 
-/** What is wrong with the answer to a request that can't be read: it is one with a status, or the end of the connection. */
+/** Describes what is wrong with the answer to an unreadable request, which gets a status, or the end of the connection. */
 function wrongRefusal(text: string): string | undefined {
   const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status ?? "");
   const wrong = statuses.find((status) => !refusals.has(status));
   return wrong === undefined ? undefined : `status ${wrong} of what can't be read`;
 }
 
-/** Opens WebSockets one after another: a new one when the present one has had its share, or is closed. */
+/** Creates a source of WebSockets, one after another: a new one if the present one has had its share, or is closed. */
 function socketSource(url: string) {
   let socket: WebSocket | undefined;
   let sent = 0;
@@ -106,7 +106,7 @@ function socketSource(url: string) {
   };
 }
 
-/** Sends a message and a last one, and gives the `replies` that come; text that is no UTF-8 ends the connection (RFC 6455). */
+/** Sends a message and a last one, and returns the `replies` that come; text that is not UTF-8 ends the connection (RFC 6455). */
 function overWebSocket(socket: WebSocket, body: Buffer, replies: number): Promise<readonly string[] | "invalid text"> {
   return new Promise((resolve, reject) => {
     const texts: string[] = [];

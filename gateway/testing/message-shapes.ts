@@ -1,11 +1,11 @@
-/** A message by the numbers that a search turns: what it is filled with, how much of it, and around what. */
+/** A message by the numbers that a search varies: its filling, the size of it, and the frame around it. */
 export type MessageShape = Readonly<{
   method: keyof typeof frames;
-  /** Which of the method's frames the filling goes into. */
+  /** Index of the method's frame that the filling goes into. */
   frame: number;
-  /** What the filling is made of, in turns. */
+  /** Names of the two fillings, which alternate. */
   atoms: readonly [Atom, Atom];
-  /** How often the first comes before the second. */
+  /** Number of times that the first comes before the second. */
   ratio: number;
   /** White space after each atom. */
   spaces: number;
@@ -18,7 +18,7 @@ export type MessageShape = Readonly<{
 const address = `"0x${"ab".repeat(20)}"`;
 const hash = `"0x${"cd".repeat(32)}"`;
 
-/** What messages are filled with: values, or members where the frame is an object's. */
+/** Fillings of messages: values, or members if the frame is an object's. */
 export const atoms = {
   one: "1",
   empty: "[]",
@@ -40,7 +40,7 @@ export const atoms = {
 /** Name of a filling. */
 export type Atom = keyof typeof atoms;
 
-/** Where the filling goes in the parameters of a method; `*` for values, `@` for members with a name each, `#` for a text's characters. */
+/** Parameters of a method, with the place of the filling; `*` for values, `@` for members with a name each, `#` for a text's characters. */
 const frames = {
   eth_call: ["[*]", '[{"data":"0x#"},"latest"]', '[{"to":"0x0"},"latest",{@}]', '[{"input":"#"},{@}]'],
   eth_estimateGas: ["[*]", '[{"data":"0x#"}]'],
@@ -68,12 +68,11 @@ const frames = {
 /** Methods of the shapes. */
 export const shapeMethods = Object.keys(frames) as readonly MessageShape["method"][];
 
-/** How many frames a method has. */
 export function countFrames(method: MessageShape["method"]): number {
   return frames[method].length;
 }
 
-/** The bytes of a shape's message. */
+/** Builds the bytes of a shape's message. */
 export function buildMessage({
   method,
   frame,

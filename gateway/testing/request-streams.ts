@@ -93,7 +93,7 @@ export type Part = Readonly<{
   newline: string;
   length: number;
   type: boolean;
-  /** How a chunked body is written; absent: with its length. */
+  /** Style of a chunked body; absent: with its length. */
   chunks?: ChunkStyle | undefined;
 }>;
 
@@ -107,7 +107,7 @@ const part: fc.Arbitrary<Part> = fc.record({
   chunks: fc.option(chunkStyle, { nil: undefined, freq: 4 }),
 });
 
-/** The bytes of a request, as a binary string. */
+/** Formats the bytes of a request, as a binary string. */
 export function formatRequest({ line, extra, body, newline, length, type, chunks }: Part): string {
   const lines = [line, "Host: localhost", ...(type ? ["Content-Type: application/json"] : []), ...extra];
   if (chunks !== undefined)
@@ -152,8 +152,8 @@ const harmless = [
 const calls = ["POST / HTTP/1.1", "POST http://a/ HTTP/1.1"];
 const kept = wellFormed([...calls, "POST /x HTTP/1.1", "OPTIONS / HTTP/1.1"], [...harmless, "Origin: https://a"]);
 /**
- * Calls of which the last ends the connection. Behind a body that nobody reads, and at what comes after the last, it would depend on how the
- * bytes reached node:http's parser which answers are out before it gives up.
+ * Calls of which the last ends the connection. Behind a body that nobody reads, and at what comes after the last, the way in which the
+ * bytes reached node:http's parser would decide which answers are out before it gives up.
  */
 const closing = fc
   .tuple(
@@ -177,7 +177,7 @@ const stream = fc.oneof(alone, several);
 
 type OddByte = Readonly<{ at: number; byte: number; isExtra: boolean }>;
 
-/** What is sent over one connection: requests, with odd bytes in them, cut anywhere or sent one at a time. */
+/** Content of one connection: requests, with odd bytes in them, cut anywhere or sent one at a time. */
 export type GivenStream = Readonly<{
   parts: readonly Part[];
   oddBytes: readonly OddByte[];
@@ -185,7 +185,7 @@ export type GivenStream = Readonly<{
   perRequest: boolean;
 }>;
 
-/** The bytes that are sent at a time. */
+/** Returns the bytes that are sent at a time. */
 export function cutStream({ parts, oddBytes, cuts, perRequest }: GivenStream): readonly Buffer[] {
   const texts = parts.map(formatRequest);
   if (perRequest) return texts.map((text) => Buffer.from(text, "latin1"));
@@ -199,7 +199,7 @@ function withOddByte(text: string, { at, byte, isExtra }: OddByte): string {
   return text.slice(0, place) + String.fromCharCode(byte) + text.slice(isExtra ? place : place + 1);
 }
 
-/** Generated streams, always the same ones from a seed. */
+/** Generates streams, always the same ones from a seed. */
 export function* createStreams(seed: number, runs: number): Generator<GivenStream> {
   for (let made = 0; made < runs; made += madeAtOnce) {
     yield* fc.sample(stream, { seed: seed + made, numRuns: Math.min(madeAtOnce, runs - made) });

@@ -12,7 +12,7 @@ import { boundProcessConnections } from "#daemon/http/connections/connection-bud
 /** A gateway under test, with its metrics. */
 export type TestGateway = Gateway & Readonly<{ url: string; metrics: Registry }>;
 
-/** Settings with free ports. */
+/** Builds settings with free ports. */
 export function testSettings(given: Record<string, object | string> = {}): GatewaySettings {
   const free = { port: 0 };
   return gatewaySection.parse({
@@ -25,12 +25,12 @@ export function testSettings(given: Record<string, object | string> = {}): Gatew
   });
 }
 
-/** How long a gateway under test lets its clients close their connections, unless a test is about that: each test stops one. */
+/** Time for which a gateway under test lets its clients close their connections, unless a test is about that: each test stops one. */
 const briefly: Pause = (_ms, signal) => pause(10, signal);
 
 /**
- * Starts a gateway in front of a node, on free ports, and waits until it knows the head. `wait` is how its stop waits for clients, the
- * machine's timer where a test is about that.
+ * Starts a gateway in front of a node, on free ports, and waits until it knows the head. `wait` is how its stop waits for clients: by the
+ * machine's timer if a test is about that.
  */
 export async function startTestGateway(
   node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness?: () => NodeFitness; linkOpened?: () => void }>,

@@ -20,13 +20,13 @@ import { limitlessTier } from "./limitless-tier.ts";
 import { roomyMemory } from "./roomy-memory.ts";
 import { testSettings } from "./test-gateway.ts";
 
-/** What a message cost the thread, in milliseconds of its own time. */
+/** Time that a message cost the thread, in milliseconds of its own time. */
 export type TurnTimes = Readonly<{
   /** The longest turn of the event loop. */
   longestMs: number;
   /** All of its turns together. */
   allMs: number;
-  /** How its answer begins. */
+  /** Beginning of its answer. */
   answer: string;
 }>;
 
@@ -36,9 +36,9 @@ const now = () => performance.now();
 const silent = createLog({ service: "test", level: "silent" });
 
 /**
- * Makes a meter of the gateway's own work on a message: everything from the bytes of a message to those of the calls that the node gets, and
- * back from the node's answer, with default limits and a caller whose rate never ends. Only sockets are left out; what would be written
- * to one is copied instead.
+ * Creates a meter of the gateway's own work on a message: everything from the bytes of a message to those of the calls that the node gets, and
+ * back from the node's answer, with default limits and a caller whose rate never ends. Only sockets are left out; bytes that would be written
+ * to one are copied instead.
  */
 export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const policy = createPolicy(testSettings({ tiers: { public: { ...limitlessTier, splitBlocks: 2_000 } } }));
@@ -110,7 +110,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   };
 }
 
-/** Takes an answer as a connection does: its text becomes bytes, bytes of the node are copied. */
+/** Creates a sink that takes an answer as a connection does: its text becomes bytes, bytes of the node are copied. */
 function copyingSink(took: (start: string) => void): AnswerSink {
   const whole = (json: string) => took(Buffer.from(json, "latin1").toString("latin1", 0, shownLength));
   return {
@@ -128,7 +128,7 @@ function copyingSink(took: (start: string) => void): AnswerSink {
 
 const answer = (id: string) => `{"jsonrpc":"2.0","id":${id},"result":"0x1"}`;
 
-/** Makes the node's answer to a call or a batch, and hands over what is to be done with it. */
+/** Builds the node's answer to a call or a batch, and returns the step that delivers it. */
 function answerOf(call: NodeCall | undefined): () => void {
   if (call === undefined) return () => undefined;
   const { id, body, sink } = call;

@@ -1,12 +1,12 @@
 import { connect, type Socket } from "node:net";
 import type { Stream } from "./raw-exchange.ts";
 
-/** The peer of an exchange, and what shows that it is over. */
+/** Peer of an exchange, and the signs that it is over. */
 export type WholeExchangeOptions = Readonly<{
   url: string;
   /** A request that is sent when the pieces are answered or the peer is silent. */
   last: Buffer;
-  /** How the answer to `last` ends; nothing else may end like it. */
+  /** End of the answer to `last`; nothing else may end like it. */
   lastAnswer: string;
   /** Answers to wait for before `last` is sent. */
   expected: number;
@@ -17,8 +17,8 @@ export type WholeExchangeOptions = Readonly<{
 }>;
 
 /**
- * Waits that a silence is made of: when this process stands still for a while, only one of them passes before the sockets are read again, and
- * an answer on its way through client, gateway and node has the others.
+ * Steps of which a silence is made: if this process stands still for a while, only one of them passes before the sockets are read again, and
+ * an answer on its way through client, gateway and node has the rest.
  */
 const quietSteps = 12;
 
@@ -27,8 +27,8 @@ const exchangeMs = 60_000;
 
 /**
  * Sends pieces, then `last`, then the end of the connection, and resolves with everything that came until the peer closed or had
- * answered `last`. Dates are blanked. Undefined when the peer had closed before a piece was sent: the system may then have thrown
- * away answers, so that nothing can be said of them.
+ * answered `last`. Dates are blanked. Undefined if the peer had closed before a piece was sent: the system may then have
+ * discarded answers, so that nothing can be said of them.
  */
 export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promise<string | undefined> {
   const { hostname, port } = new URL(options.url);
