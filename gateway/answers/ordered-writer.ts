@@ -31,7 +31,7 @@ export type OrderedWriterDependencies = Readonly<{
 /** An entry: a binary string, or a long one in parts, which are sent as they are. */
 export type Entry = string | readonly Buffer[];
 
-function lengthOf(entry: Entry): number {
+function measureEntry(entry: Entry): number {
   return typeof entry === "string" ? entry.length : entry.reduce((sum, { length }) => sum + length, 0);
 }
 
@@ -89,7 +89,7 @@ export class OrderedWriter {
   /** Sets the entry of a place, empty for nothing, and its origin; undefined if that is not reported. */
   put(place: number, entry: Entry, source: AnswerSource | undefined): void {
     if (place !== this.#turn) {
-      const length = lengthOf(entry);
+      const length = measureEntry(entry);
       this.#dependencies.memory.hold(length);
       this.#readyBytes += length;
       this.#ready ??= new Map();
@@ -101,7 +101,7 @@ export class OrderedWriter {
     if (ready === undefined || ready.size === 0) return;
     for (let next = ready.get(this.#turn); next !== undefined; next = ready.get(this.#turn)) {
       ready.delete(this.#turn);
-      const length = lengthOf(next.entry);
+      const length = measureEntry(next.entry);
       this.#readyBytes -= length;
       this.#dependencies.memory.release(length);
       this.#write(next.entry, next.source);
@@ -128,7 +128,7 @@ export class OrderedWriter {
 
   #write(given: Entry, source: AnswerSource | undefined): void {
     const { memory, room } = this.#dependencies;
-    const givenBytes = lengthOf(given);
+    const givenBytes = measureEntry(given);
     const hasRoom = room === undefined || givenBytes === 0 || this.#writtenBytes + givenBytes <= room.limitBytes;
     const entry = hasRoom ? given : room.entryWithout(this.#turn);
     const length = hasRoom ? givenBytes : entry.length;

@@ -78,7 +78,7 @@ const refused: CallerIdentity = {
   message: "an API key or a token is needed; send Authorization: Bearer and a key or token that is valid",
 };
 
-function tooManyTokens(waitMs: number): CallerIdentity {
+function refuseTokens(waitMs: number): CallerIdentity {
   const message = "this address sends more new tokens than are verified for one; send this one again later";
   return { kind: "refused", message, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) };
 }
@@ -105,7 +105,7 @@ export function identifyByCredential({
     const known = tokens.recall(credential);
     if (known !== undefined) return identity("token", known);
     const waitMs = verifications.acquire(addressOf(facts), 1, verificationRates);
-    if (typeof waitMs === "number") return tooManyTokens(waitMs);
+    if (typeof waitMs === "number") return refuseTokens(waitMs);
     return tokens.verify(credential).then((holder) => identity("token", holder));
   };
 }

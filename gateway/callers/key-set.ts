@@ -54,7 +54,7 @@ type KeySetDependencies = WatchedFileDependencies &
 export function startKeySet(options: KeySetOptions, dependencies: KeySetDependencies): KeySet | undefined {
   const { jwksUrl, jwksPath } = options;
   const { settingNames, changed } = dependencies;
-  if (jwksUrl !== undefined) return keySetAt(jwksUrl, options, dependencies);
+  if (jwksUrl !== undefined) return startRemoteKeySet(jwksUrl, options, dependencies);
   if (jwksPath === undefined) return undefined;
   const state: { keys: JWTVerifyGetKey } = { keys: createLocalJWKSet({ keys: [] }) };
   const apply = (keys: JWTVerifyGetKey) => {
@@ -72,7 +72,7 @@ export function startKeySet(options: KeySetOptions, dependencies: KeySetDependen
   };
 }
 
-function keySetAt(
+function startRemoteKeySet(
   jwksUrl: string,
   { refetchMs, keysCheckMs, keysKeptMs }: KeySetOptions,
   { log, settingNames, changed }: KeySetDependencies,

@@ -38,12 +38,12 @@ export function toRequestFacts({ headers, socket }: IncomingMessage): RequestFac
     remoteAddress: socket.remoteAddress ?? "",
     authorization: headers.authorization,
     ...readForwarded(headers),
-    traceContext: readTraceContext(single(headers["traceparent"]), single(headers["tracestate"])),
+    traceContext: readTraceContext(joinHeader(headers["traceparent"]), joinHeader(headers["tracestate"])),
     requestId: typeof requestId === "string" ? parseRequestId(requestId) : undefined,
   };
 }
 
 /** Returns a header's value; node:http has joined those that were given several times. */
-function single(value: string | readonly string[] | undefined): string | undefined {
+function joinHeader(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === "string" ? value : value?.join(",");
 }

@@ -71,7 +71,7 @@ class BatchRun implements AnswerFlow, TextReceiver<number> {
     this.#limits = limits;
     this.#dependencies = dependencies;
     this.#settled = new Uint8Array(calls.length);
-    const entryWithout = (place: number) => entryText(calls[place]?.id, "tooLong");
+    const entryWithout = (place: number) => formatEntry(calls[place]?.id, "tooLong");
     this.#writer = new OrderedWriter(
       { places: calls.length, head: "[", tail: "]", empty: "" },
       { sink, memory: this.memory, room: { limitBytes: limits.responseBytes, entryWithout } },
@@ -99,7 +99,7 @@ class BatchRun implements AnswerFlow, TextReceiver<number> {
     this.#flows[place] = undefined;
     this.#settled[place] = 1;
     const source = typeof answer === "string" ? "gateway" : answer.source;
-    const entry = entryText(this.#calls[place]?.id, answer);
+    const entry = formatEntry(this.#calls[place]?.id, answer);
     this.#writer.put(place, entry, entry === "" ? undefined : source);
     this.goOn();
   }
@@ -158,7 +158,7 @@ class BatchRun implements AnswerFlow, TextReceiver<number> {
 }
 
 /** Returns the entry of an answer; empty for a notification. */
-function entryText(id: string | undefined, answer: TextAnswer | CollectionFailure): string {
+function formatEntry(id: string | undefined, answer: TextAnswer | CollectionFailure): string {
   if (id === undefined) return "";
   if (typeof answer === "string") return formatErrorAnswer(id, collectionErrors[answer]);
   return answer.text.endsWith("}") ? answer.text : answer.text.trimEnd();

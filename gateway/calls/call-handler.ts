@@ -53,10 +53,10 @@ function admit(record: CallRecord): AnswerFlow {
     );
   }
   if (method.limit !== undefined) return readWithin(record, params);
-  return readOne(record, params, call.key ?? keyOf(method.name, params));
+  return readOne(record, params, call.key ?? buildKey(method.name, params));
 }
 
-function keyOf(method: string, params: string): string {
+function buildKey(method: string, params: string): string {
   const key = buildCallKey(method, params);
   hashParts(key, method, params);
   return key;

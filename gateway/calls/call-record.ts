@@ -138,7 +138,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     // A reader that shared another's call has no time of the node's own, and one that went leaves it unknown.
     if (outcome !== "coalesced" && outcome !== "cancelled")
       meter.node(this.#label, (endedAt - this.#requestedAt) / 1_000, this.context.trace?.sampledTraceId);
-    this.ended(callOutcome(outcome), endedAt);
+    this.ended(deriveOutcome(outcome), endedAt);
   }
 
   tryAcquire(bytes: number): boolean {
@@ -215,7 +215,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   }
 }
 
-function callOutcome(outcome: ReadOutcome): CallOutcome {
+function deriveOutcome(outcome: ReadOutcome): CallOutcome {
   if (outcome === "answered") return "node";
   return outcome === "coalesced" || outcome === "cancelled" ? outcome : "failed";
 }

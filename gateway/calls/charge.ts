@@ -14,16 +14,16 @@ export function chargeCall(
   if (!record.policy.settings.rateLimit.enabled) return proceed(record);
   const decision = record.dependencies.limiter.acquire(record.caller, costUnits, record.tier);
   if (decision === undefined) return proceed(record);
-  if (typeof decision === "number") return refused(record, decision);
-  return later(decision, (waitMs) => (waitMs === undefined ? proceed(record) : refused(record, waitMs)));
+  if (typeof decision === "number") return refuseRate(record, decision);
+  return waitForDecision(decision, (waitMs) => (waitMs === undefined ? proceed(record) : refuseRate(record, waitMs)));
 }
 
-function refused(record: CallRecord, waitMs: number): AnswerFlow {
+function refuseRate(record: CallRecord, waitMs: number): AnswerFlow {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   return refuseCall(record, rateExceeded(seconds), seconds, "rate");
 }
 
-function later(decision: Promise<RateDecision>, decided: (waitMs: RateDecision) => AnswerFlow): AnswerFlow {
+function waitForDecision(decision: Promise<RateDecision>, decided: (waitMs: RateDecision) => AnswerFlow): AnswerFlow {
   const flow = new LateFlow();
   const goOn = (waitMs: RateDecision) => flow.begin(() => decided(waitMs));
   decision.then(goOn, () => goOn(undefined));

@@ -44,7 +44,7 @@ export function createMessageCharge(dependencies: CallDependencies): MessageChar
       new CallRecord(dependencies, { id, error: rpcErrors.invalidRequest }, context, releasing);
     const { limits, rateLimit } = dependencies.policy().settings;
     if (!held.tryAcquire(body.length))
-      return refuseCall(recordAs(idOf(body, limits)), rpcErrors.tooMuchHeld, 1, "memory");
+      return refuseCall(recordAs(readId(body, limits)), rpcErrors.tooMuchHeld, 1, "memory");
     const units = priceBytes(body.length, rateLimit.unitsPerKiB);
     const go = () => proceed(releasing);
     return new EndingFlow(body.length <= largeBytes ? go() : chargeCall(recordAs("null"), units, go), letGo);
@@ -52,7 +52,7 @@ export function createMessageCharge(dependencies: CallDependencies): MessageChar
 }
 
 /** Returns the id that a refusal of a message bears. A batch is not read for nothing. */
-function idOf(body: Buffer, limits: MessageLimits): string {
+function readId(body: Buffer, limits: MessageLimits): string {
   const read = isBatch(body) ? undefined : readMessage(body, limits);
   return (read?.kind === "single" ? read.call.id : undefined) ?? "null";
 }

@@ -18,7 +18,7 @@ export function readOne(record: CallRecord, params: string, key: string): Answer
   const { reads } = dependencies;
   const { overload } = record.policy.settings;
   const unfit = explainUnfit(record);
-  const cached = params.length > knownParamsBytes ? undefined : cachedAnswer(reads, { method, key, unfit });
+  const cached = params.length > knownParamsBytes ? undefined : findCachedAnswer(reads, { method, key, unfit });
   if (cached !== undefined) {
     record.ended("cache");
     record.text(formatResultAnswer(record.id, cached), "cache");
@@ -50,7 +50,7 @@ export function isBatchable({ repeatable, costUnits }: Method, { heavyCostUnits 
 }
 
 /** Returns the cached answer. While the node is unfit only a lasting one, which is right without it; none if the node may be on another chain. */
-function cachedAnswer(
+function findCachedAnswer(
   reads: NodeReads,
   { method, key, unfit }: Readonly<{ method: Method; key: string; unfit: RpcError | undefined }>,
 ) {

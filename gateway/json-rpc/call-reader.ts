@@ -185,7 +185,7 @@ export class CallReader {
     if (isAt(bytes, at, '"params"')) return "params";
     const end = skipString(bytes, at, createAmpleBudget());
     if (end - at > escapedBytes) return undefined;
-    const name = stringValue(this.#slice(at, end));
+    const name = parseString(this.#slice(at, end));
     return members.find((member) => member === name);
   }
 }
@@ -200,8 +200,8 @@ function createCall(
   params: string | undefined,
 ): Call | BadCall {
   const validId = id === undefined || isId(id);
-  const name = method === undefined || method.length > nameBytes ? "" : stringValue(method);
-  const isVersion2 = version === '"2.0"' || (version !== undefined && stringValue(version) === "2.0");
+  const name = method === undefined || method.length > nameBytes ? "" : parseString(method);
+  const isVersion2 = version === '"2.0"' || (version !== undefined && parseString(version) === "2.0");
   if (!isVersion2 || !validId || name === "") {
     return { id: validId ? (id ?? "null") : "null", error: rpcErrors.invalidRequest };
   }
@@ -214,7 +214,7 @@ function isId(text: string): boolean {
 }
 
 /** Returns the value of a JSON string as a binary string; empty if the text is another kind of value. */
-function stringValue(json: string): string {
+function parseString(json: string): string {
   if (json.charCodeAt(0) !== 0x22) return "";
   if (!json.includes("\\")) return json.slice(1, -1);
   return Buffer.from(JSON.parse(json) as string, "utf8").toString("latin1");

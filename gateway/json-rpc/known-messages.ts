@@ -43,9 +43,9 @@ export function createMessageReader(): MessageReader {
   let limitsOfAll: MessageLimits | undefined;
 
   return (body, limits) => {
-    const idStart = body.length > knownBytes ? -1 : startOfId(body);
+    const idStart = body.length > knownBytes ? -1 : findIdStart(body);
     if (idStart === -1) return readMessage(body, limits);
-    const idEnd = endOfDigits(body, idStart);
+    const idEnd = findDigitsEnd(body, idStart);
     if (limits !== limitsOfAll) {
       known.fill(undefined);
       limitsOfAll = limits;
@@ -55,17 +55,17 @@ export function createMessageReader(): MessageReader {
     const before = known[place];
     if (before !== undefined && isSame(before, body, idStart, idEnd)) {
       const { method, params, key } = before;
-      return { kind: "single", call: { id: String(numberAt(body, idStart, idEnd)), method, params, key } };
+      return { kind: "single", call: { id: String(readNumber(body, idStart, idEnd)), method, params, key } };
     }
     const message = readMessage(body, limits);
-    if (seen[place] === hash) known[place] = remembered(message, body, { idStart, idEnd, limits });
+    if (seen[place] === hash) known[place] = buildKnownMessage(message, body, { idStart, idEnd, limits });
     seen[place] = hash;
     return message;
   };
 }
 
 /** Returns the start of an id that is a plain integer, in one of the usual places of a call; -1 if there is none. */
-function startOfId(body: Buffer): number {
+function findIdStart(body: Buffer): number {
   if (isAt(body, 0, idFirst)) return isId(body, idFirst.length) ? idFirst.length : -1;
   let end = body.length - 1;
   if (isAt(body, body.length - versionLast.length, versionLast)) end = body.length - versionLast.length;
@@ -77,17 +77,17 @@ function startOfId(body: Buffer): number {
 
 /** Whether the digits here are an integer as it is written back: without a leading zero, and exact as a number. */
 function isId(body: Buffer, start: number): boolean {
-  const length = endOfDigits(body, start) - start;
+  const length = findDigitsEnd(body, start) - start;
   return length === 1 || (length > 1 && length <= idDigits && body[start] !== zero);
 }
 
-function endOfDigits(body: Buffer, start: number): number {
+function findDigitsEnd(body: Buffer, start: number): number {
   let end = start;
   while (isDigit(body[end] ?? 0)) end += 1;
   return end;
 }
 
-function numberAt(body: Buffer, start: number, end: number): number {
+function readNumber(body: Buffer, start: number, end: number): number {
   let number = 0;
   for (let at = start; at < end; at += 1) number = number * 10 + ((body[at] ?? zero) - zero);
   return number;
@@ -123,20 +123,20 @@ function isSame({ bytes, idStart, idEnd }: KnownMessage, body: Buffer, start: nu
  * Builds the message to remember; undefined if it is no call, or its id is not read from the digits here. A second "id" may follow
  * the first one, so that the message is read with another id in this place: it comes back, or this is not where the id is read.
  */
-function remembered(
+function buildKnownMessage(
   message: Message,
   body: Buffer,
   { idStart, idEnd, limits }: Readonly<{ idStart: number; idEnd: number; limits: MessageLimits }>,
 ): KnownMessage | undefined {
-  const call = callOf(message);
+  const call = getCall(message);
   if (call?.id !== body.toString("latin1", idStart, idEnd)) return undefined;
   const { id, method, params } = call;
   const other = id === "1" ? "2" : "1";
   const otherBody = Buffer.concat([body.subarray(0, idStart), Buffer.from(other), body.subarray(idEnd)]);
-  if (callOf(readMessage(otherBody, limits))?.id !== other) return undefined;
+  if (getCall(readMessage(otherBody, limits))?.id !== other) return undefined;
   return { bytes: new Uint8Array(body), idStart, idEnd, method, params, key: buildCallKey(method, params ?? "[]") };
 }
 
-function callOf(message: Message): Call | undefined {
+function getCall(message: Message): Call | undefined {
   return message.kind === "batch" || isBad(message.call) ? undefined : message.call;
 }

@@ -32,12 +32,12 @@ export function isBatch(body: Buffer): boolean {
 /** Begins to read a message in steps, none of which takes longer than one call of the largest size. */
 export function beginMessage(body: Buffer, limits: MessageLimits): MessageReading {
   const isOne = !isBatch(body);
-  if (isOne && body.length > limits.callBytes) return read(tooLarge(limits));
+  if (isOne && body.length > limits.callBytes) return read(refuseSize(limits));
   if (!isUtf8(body)) return read(parseFailure);
   const reader = new CallReader(body, skipSpace(body, 0), limits);
   if (!isOne) return new BatchReading(reader, limits);
   const call = reader.read();
-  if (reader.isOver) return read(tooLarge(limits));
+  if (reader.isOver) return read(refuseSize(limits));
   return read(reader.isAtEnd() ? { kind: "single", call } : parseFailure);
 }
 
@@ -45,7 +45,7 @@ function read(message: Message): MessageReading {
   return { next: () => message };
 }
 
-function tooLarge(limits: MessageLimits): Message {
+function refuseSize(limits: MessageLimits): Message {
   return { kind: "single", call: { id: "null", error: callTooLarge(limits), limit: "message" } };
 }
 
@@ -66,23 +66,23 @@ class BatchReading {
     const reader = this.#reader;
     if (!this.#hasBegun) {
       this.#hasBegun = true;
-      if (reader.openBatch() === "empty") return refusal(reader.isAtEnd() ? rpcErrors.emptyBatch : rpcErrors.parse);
+      if (reader.openBatch() === "empty") return refuse(reader.isAtEnd() ? rpcErrors.emptyBatch : rpcErrors.parse);
     }
-    if (this.#calls.length === this.#limits.batchItems) return refusal(rpcErrors.batchTooLarge, "batch");
+    if (this.#calls.length === this.#limits.batchItems) return refuse(rpcErrors.batchTooLarge, "batch");
     const call = reader.read();
-    if (reader.isOver) return refusal(callTooLarge(this.#limits), "message");
+    if (reader.isOver) return refuse(callTooLarge(this.#limits), "message");
     this.#calls.push(call);
     switch (reader.nextOfBatch()) {
       case "more":
         return undefined;
       case "end":
-        return reader.isAtEnd() ? { kind: "batch", calls: this.#calls } : refusal(rpcErrors.parse);
+        return reader.isAtEnd() ? { kind: "batch", calls: this.#calls } : refuse(rpcErrors.parse);
       case "broken":
-        return refusal(rpcErrors.parse);
+        return refuse(rpcErrors.parse);
     }
   }
 }
 
-function refusal(error: RpcError, limit?: BadCall["limit"]): Message {
+function refuse(error: RpcError, limit?: BadCall["limit"]): Message {
   return { kind: "single", call: { id: "null", error, ...(limit && { limit }) } };
 }

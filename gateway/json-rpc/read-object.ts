@@ -50,7 +50,7 @@ export function findElement(array: string, index: number): string | undefined {
   let start = array.indexOf("[") + 1;
   for (let at = start; at < array.length; at += 1) {
     const code = array.charCodeAt(at);
-    if (code === quote) at = closingQuote(array, at);
+    if (code === quote) at = findClosingQuote(array, at);
     else if (code === openBracket || code === openBrace) open += 1;
     else if (code === comma && open === 0) {
       if (place === index) return array.slice(start, at).trim();
@@ -65,7 +65,7 @@ export function findElement(array: string, index: number): string | undefined {
 }
 
 /** Returns the offset of the quote that closes the string at `start`. */
-function closingQuote(text: string, start: number): number {
+function findClosingQuote(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end - 1;
     while (text.charCodeAt(before) === backslash) before -= 1;
