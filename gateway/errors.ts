@@ -81,7 +81,8 @@ const shownMethodLength = 100;
 
 /** Error for a method that is unknown, or not for this caller: both look the same, so that nothing is learned from the difference. */
 export function methodNotFound(method: string): RpcError {
-  const shown = method.length <= shownMethodLength ? method : `${asciiPrefix(method.slice(0, shownMethodLength))}...`;
+  const shown =
+    method.length <= shownMethodLength ? method : `${dropCutCharacter(method.slice(0, shownMethodLength))}...`;
   return { code: rpcCodes.methodNotFound, message: `the method ${shown} does not exist/is not available` };
 }
 
@@ -105,7 +106,7 @@ export function invalidParams(message: string): RpcError {
 export function unknownSubscription(name: string): RpcError {
   return {
     code: rpcCodes.methodNotFound,
-    message: `no "${asciiPrefix(name.slice(0, shownMethodLength))}" subscription in eth namespace`,
+    message: `no "${dropCutCharacter(name.slice(0, shownMethodLength))}" subscription in eth namespace`,
   };
 }
 
@@ -145,6 +146,6 @@ export function formatRpcError({ code, message, data }: RpcError): string {
 }
 
 /** Drops the rest of a multi-byte character that a cut has left. */
-function asciiPrefix(text: string): string {
+function dropCutCharacter(text: string): string {
   return text.replace(/[\x80-\xff]+$/, "");
 }

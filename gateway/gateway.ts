@@ -137,12 +137,12 @@ export async function startGateway(
     traffic: counted.traffic,
     disown: upstream.disown,
     readiness: () =>
-      readinessAt(head.known()?.latest, node.fitness() === "behind" && policy().settings.behind.reads === "refuse"),
+      deriveReadiness(head.known()?.latest, node.fitness() === "behind" && policy().settings.behind.reads === "refuse"),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
-function readinessAt(latest: bigint | number | undefined, refusesReads: boolean): ReadinessCheck {
+function deriveReadiness(latest: bigint | number | undefined, refusesReads: boolean): ReadinessCheck {
   if (latest === undefined) {
     return { ok: false, message: "the head of the chain is not known" };
   }

@@ -92,7 +92,7 @@ export async function guardNode(
     connectionsPerAddress: settingNames.key("listener.connectionsPerAddress"),
   };
   // Callers of a node that is well are served from the first moment on.
-  await lookedOrLate(health, { timeoutMs: settings.health.timeoutMs, signal });
+  await waitForLook(health, { timeoutMs: settings.health.timeoutMs, signal });
   const gateway = resources.use(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, files, connections }),
   );
@@ -112,9 +112,9 @@ export async function guardNode(
     const now = clock.monotonicMs();
     if (readiness.ok) servedMs = now;
     const isLate = now - servedMs >= silentForMs;
-    board.set(gatewayCondition(readiness, { fitness: fitness(), facts: health.facts(), isLate }));
+    board.set(deriveGatewayCondition(readiness, { fitness: fitness(), facts: health.facts(), isLate }));
   };
-  const disownElsewhere = disownOnce(gateway, fitness);
+  const disownElsewhere = createDisowner(gateway, fitness);
   const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
   const reporting = poll(
     { name: "gateway", failed, intervalMs: gatewayIntervalMs, signal },
@@ -134,7 +134,7 @@ export async function guardNode(
   };
   const hasExemplars = settings.gateway.tracing.otlpUrl !== undefined;
   addOperationsRoutes(operations, { metrics, hasExemplars, readiness, configuration: context.configuration });
-  const urls = namedListeners(gateway.urls);
+  const urls = nameListeners(gateway.urls);
   const { traffic } = gateway;
   return { board, charts, health, urls, traffic, operations, operatorConnections: connections.operators() };
 }
@@ -145,7 +145,7 @@ const watchedLook: WatchedLook = { what: "The look at the gateway", types: ["Gat
 const startWithoutLookMs = 2_000;
 
 /** Waits until the node was looked at, or a query's time is over: until its chain is known, callers are refused. */
-async function lookedOrLate(
+async function waitForLook(
   { looked }: Pick<Health, "looked">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
 ): Promise<void> {
@@ -155,7 +155,7 @@ async function lookedOrLate(
 }
 
 /** Has the gateway disown its node each time that it is found on another chain. */
-function disownOnce({ disown }: Pick<Gateway, "disown">, fitness: () => NodeFitness): () => void {
+function createDisowner({ disown }: Pick<Gateway, "disown">, fitness: () => NodeFitness): () => void {
   let wasElsewhere = false;
   return () => {
     const isElsewhere = fitness() === "anotherChain";
@@ -164,7 +164,7 @@ function disownOnce({ disown }: Pick<Gateway, "disown">, fitness: () => NodeFitn
   };
 }
 
-function namedListeners(urls: GatewayUrls): Record<string, string> {
+function nameListeners(urls: GatewayUrls): Record<string, string> {
   return Object.fromEntries(
     Object.entries(urls).map(([name, url]) => [name === "public" ? "gateway" : `gateway-${name}`, url]),
   );
@@ -175,7 +175,7 @@ function namedListeners(urls: GatewayUrls): Record<string, string> {
  * the gateway's state is not known. Nor is it at the start and just after the node went away, before anybody can tell which of the two is at
  * fault (`isLate`).
  */
-function gatewayCondition(
+function deriveGatewayCondition(
   { ok, message }: ReadinessCheck,
   { fitness, facts, isLate }: Readonly<{ fitness: NodeFitness; facts: NodeFacts; isLate: boolean }>,
 ): ConditionReport {

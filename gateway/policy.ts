@@ -69,7 +69,7 @@ export function startLivePolicy(
     accessLog,
   };
   const state: { policy: Policy } = { policy: createPolicy(base) };
-  const missing = missingTier(state.policy, settings, settingNames);
+  const missing = findMissingTier(state.policy, settings, settingNames);
   if (missing !== undefined && policyPath === undefined) throw new StartupError(missing);
   const watcher =
     policyPath === undefined
@@ -81,7 +81,7 @@ export function startLivePolicy(
             read: (content) => {
               const reading = readPolicyFile(content, base);
               if (!reading.ok) return reading;
-              const problem = missingTier(reading.value, settings, settingNames);
+              const problem = findMissingTier(reading.value, settings, settingNames);
               return problem === undefined ? reading : { ok: false, problems: [problem] };
             },
             apply: (policy: Policy) => {
@@ -94,7 +94,7 @@ export function startLivePolicy(
 }
 
 /** Describes the unknown tier that a listener names; undefined if there is none. */
-function missingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: SettingNames): string | undefined {
+function findMissingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: SettingNames): string | undefined {
   for (const listener of ["public", "internal"] as const) {
     const { enabled, tier } = settings[listener];
     if (!enabled || tiers.has(tier)) continue;

@@ -6,7 +6,7 @@ import { listParamsBytes, never, defineNodeMethod, searchedParamsBytes, unknownP
  * because nobody knows what it does.
  */
 export function buildAddedMethod(name: string): Method {
-  const limit = limitOf(name);
+  const limit = findLimit(name);
   return defineNodeMethod({
     name,
     summary: "Added by the operator's settings",
@@ -16,18 +16,18 @@ export function buildAddedMethod(name: string): Method {
     cache: never,
     repeatable: false,
     costUnits: 50,
-    paramsBytes: paramsBytesOf(limit),
+    paramsBytes: findParamsBytes(limit),
     ...(limit === undefined ? {} : { limit }),
   });
 }
 
 /** Returns the limit that an added method inherits, so that no other name evades it: ranges of logs by a filter, tracers by other ways to trace. */
-function limitOf(name: string): ParamLimit | undefined {
+function findLimit(name: string): ParamLimit | undefined {
   if (name === "eth_newFilter") return { kind: "logsAtOnce" };
   return name.startsWith("debug_trace") ? { kind: "lastTracer" } : undefined;
 }
 
-function paramsBytesOf(limit: ParamLimit | undefined): number {
+function findParamsBytes(limit: ParamLimit | undefined): number {
   if (limit?.kind === "lastTracer") return searchedParamsBytes;
   return limit === undefined ? unknownParamsBytes : listParamsBytes;
 }

@@ -30,12 +30,12 @@ export type Catalogue = ReadonlyMap<string, Method>;
 export function createCatalogue(changes: Readonly<Record<string, MethodChange>>): Catalogue {
   const methods = new Map(specifiedMethods.map((method) => [method.name, method]));
   for (const [name, change] of Object.entries(changes)) {
-    methods.set(name, changed(methods.get(name) ?? buildAddedMethod(name), change));
+    methods.set(name, applyChange(methods.get(name) ?? buildAddedMethod(name), change));
   }
   return methods;
 }
 
-function changed(method: Method, change: MethodChange): Method {
+function applyChange(method: Method, change: MethodChange): Method {
   return {
     ...method,
     audience: change.audience ?? method.audience,

@@ -17,7 +17,7 @@ import {
 
 const traceTimeoutMs = 30_000;
 
-function raw(name: string, summary: string, param: Param): Method {
+function defineRawMethod(name: string, summary: string, param: Param): Method {
   return defineNodeMethod({ name, summary, params: [param], result: "data", cache: byBlock(0), costUnits: 30 });
 }
 
@@ -64,8 +64,8 @@ export const debugMethods: readonly Method[] = [
     costUnits: 400,
     timeoutMs: traceTimeoutMs,
   }),
-  raw("debug_getRawBlock", "RLP of a block", blockNumberOrHash),
-  raw("debug_getRawHeader", "RLP of a block's header", blockNumberOrHash),
+  defineRawMethod("debug_getRawBlock", "RLP of a block", blockNumberOrHash),
+  defineRawMethod("debug_getRawHeader", "RLP of a block's header", blockNumberOrHash),
   defineNodeMethod({
     name: "debug_getRawReceipts",
     summary: "RLP of a block's receipts",

@@ -1,7 +1,7 @@
 import type { Method } from "./method.ts";
 import { account, block, byBlock, defineNodeMethod, optionalBlock, perHead, transactionHash } from "./method-parts.ts";
 
-function states(name: string, summary: string, result: string): Method {
+function defineStatesMethod(name: string, summary: string, result: string): Method {
   return defineNodeMethod({
     name,
     summary,
@@ -57,7 +57,7 @@ export const extensionMethods: readonly Method[] = [
     cache: byBlock(0),
     costUnits: 60,
   }),
-  states("debug_getBlockReadStates", "State that a block read", "read state data"),
-  states("debug_getBlockWriteStates", "State that a block wrote", "write state data"),
-  states("debug_getBlockWriteSetKeys", "Keys that a block wrote", "array of write set keys"),
+  defineStatesMethod("debug_getBlockReadStates", "State that a block read", "read state data"),
+  defineStatesMethod("debug_getBlockWriteStates", "State that a block wrote", "write state data"),
+  defineStatesMethod("debug_getBlockWriteSetKeys", "Keys that a block wrote", "array of write set keys"),
 ];

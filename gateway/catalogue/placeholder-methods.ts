@@ -2,7 +2,7 @@ import { rpcCodes } from "../errors.ts";
 import type { Method, Param } from "./method.ts";
 import { block, blockHash, index, never } from "./method-parts.ts";
 
-function placeholder(name: string, constant: string, params: readonly Param[] = []): Method {
+function definePlaceholder(name: string, constant: string, params: readonly Param[] = []): Method {
   return {
     name,
     summary: "Kept for programs that expect proof of work; always the same",
@@ -20,19 +20,19 @@ function placeholder(name: string, constant: string, params: readonly Param[] = 
 
 /** Specification, "Placeholder methods": the gateway answers them with their constants. */
 export const placeholderMethods: readonly Method[] = [
-  placeholder("eth_coinbase", '"0x0"'),
-  placeholder("eth_mining", "false"),
-  placeholder("eth_hashrate", '"0x0"'),
-  placeholder("eth_accounts", "[]"),
-  placeholder("eth_pendingTransactions", "[]"),
-  placeholder("eth_getCompilers", "[]"),
-  placeholder("eth_getUncleCountByBlockHash", "null", [blockHash]),
-  placeholder("eth_getUncleCountByBlockNumber", "null", [block]),
-  placeholder("eth_getUncleByBlockHashAndIndex", "null", [blockHash, index]),
-  placeholder("eth_getUncleByBlockNumberAndIndex", "null", [block, index]),
+  definePlaceholder("eth_coinbase", '"0x0"'),
+  definePlaceholder("eth_mining", "false"),
+  definePlaceholder("eth_hashrate", '"0x0"'),
+  definePlaceholder("eth_accounts", "[]"),
+  definePlaceholder("eth_pendingTransactions", "[]"),
+  definePlaceholder("eth_getCompilers", "[]"),
+  definePlaceholder("eth_getUncleCountByBlockHash", "null", [blockHash]),
+  definePlaceholder("eth_getUncleCountByBlockNumber", "null", [block]),
+  definePlaceholder("eth_getUncleByBlockHashAndIndex", "null", [blockHash, index]),
+  definePlaceholder("eth_getUncleByBlockNumberAndIndex", "null", [block, index]),
 ];
 
-function unimplemented(name: string): Method {
+function defineUnimplemented(name: string): Method {
   return {
     name,
     summary: "Declared and not implemented: METHOD_NOT_FOUND",
@@ -49,8 +49,8 @@ function unimplemented(name: string): Method {
 
 /** Specification, "Declared but unimplemented". */
 export const unimplementedMethods: readonly Method[] = [
-  unimplemented("eth_batchGetBlockByNumber"),
-  unimplemented("eth_batchGetTransactionByHash"),
-  unimplemented("eth_batchGetTransactionReceipt"),
-  unimplemented("eth_batchGetBlockReceipts"),
+  defineUnimplemented("eth_batchGetBlockByNumber"),
+  defineUnimplemented("eth_batchGetTransactionByHash"),
+  defineUnimplemented("eth_batchGetTransactionReceipt"),
+  defineUnimplemented("eth_batchGetBlockReceipts"),
 ];

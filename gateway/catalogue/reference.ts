@@ -21,7 +21,7 @@ const columns = [
 /** Prints the docs' method reference in Markdown, from the catalogue and the policy; the default policy is that of the settings' defaults. */
 export function printMethodReference(policy: PolicySettings = policySchema.parse({})): string {
   const { limits, rateLimit } = policy;
-  const rows = specifiedMethods.map((method) => cells(method, policy.ranges));
+  const rows = specifiedMethods.map((method) => buildCells(method, policy.ranges));
   return [
     "# JSON-RPC methods",
     "",
@@ -30,7 +30,7 @@ export function printMethodReference(policy: PolicySettings = policySchema.parse
     "Settings (`gateway.methods`) move, change, remove (`audience: nobody`) and add methods. What is added is requested once at most;",
     "`eth_newFilter` has the cap of `eth_getLogs` then, and `debug_trace…` has to name `callTracer` in its last parameter.",
     "The parameters of a call may have as many bytes as stands under Params, else " +
-      `${kib(limits.paramsBytes)} (\`gateway.limits.paramsBytes\`); an added method's ${kib(unknownParamsBytes)}.`,
+      `${formatKib(limits.paramsBytes)} (\`gateway.limits.paramsBytes\`); an added method's ${formatKib(unknownParamsBytes)}.`,
     `Each whole KiB of a call costs ${rateLimit.unitsPerKiB} units more (\`gateway.rateLimit.unitsPerKiB\`). Block ranges are limited by \`gateway.ranges\` and by tier.`,
     "",
     ...formatTable(columns, rows),
@@ -38,7 +38,7 @@ export function printMethodReference(policy: PolicySettings = policySchema.parse
   ].join("\n");
 }
 
-function cells(method: Method, ranges: PolicySettings["ranges"]): readonly string[] {
+function buildCells(method: Method, ranges: PolicySettings["ranges"]): readonly string[] {
   const { name, params, result, audience, answeredBy, limit, paramsBytes, costUnits, cache, timeoutMs } = method;
   const { webSocketOnly, whileBehind } = method;
   return [
@@ -47,20 +47,20 @@ function cells(method: Method, ranges: PolicySettings["ranges"]): readonly strin
     result,
     audience,
     answeredBy,
-    webSocketOnly === true ? "WebSocket only" : limitText(limit, ranges),
-    paramsBytes === undefined ? "" : kib(paramsBytes),
+    webSocketOnly === true ? "WebSocket only" : describeLimit(limit, ranges),
+    paramsBytes === undefined ? "" : formatKib(paramsBytes),
     String(costUnits),
-    cacheText(cache),
+    describeCache(cache),
     answeredBy === "node" ? `${timeoutMs / 1_000} s` : "",
     answeredBy === "gateway" || whileBehind === true ? "answered" : "",
   ];
 }
 
-function kib(bytes: number): string {
+function formatKib(bytes: number): string {
   return `${bytes / 1_024} KiB`;
 }
 
-function limitText(limit: ParamLimit | undefined, ranges: PolicySettings["ranges"]): string {
+function describeLimit(limit: ParamLimit | undefined, ranges: PolicySettings["ranges"]): string {
   switch (limit?.kind) {
     case "logs":
     case "logsAtOnce":
@@ -75,7 +75,7 @@ function limitText(limit: ParamLimit | undefined, ranges: PolicySettings["ranges
   }
 }
 
-function cacheText({ kind }: CacheRule): string {
+function describeCache({ kind }: CacheRule): string {
   switch (kind) {
     case "none":
       return "";

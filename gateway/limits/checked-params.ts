@@ -103,7 +103,7 @@ export function rememberChecks(): RememberedChecks {
   let count = 0;
   const known = new Map<Tier, Map<string, Map<string, CheckedRead>>>();
   return ({ policy, head, tier, method }, params, check) => {
-    if (params.length > rememberedLength) return keyed(method, check());
+    if (params.length > rememberedLength) return addKey(method, check());
     if (policy !== policyOfAll || head !== headOfAll || count >= rememberedChecks) {
       known.clear();
       policyOfAll = policy;
@@ -112,7 +112,7 @@ export function rememberChecks(): RememberedChecks {
     }
     const before = known.get(tier)?.get(method.name)?.get(params);
     if (before !== undefined) return before;
-    const read = keyed(method, check());
+    const read = addKey(method, check());
     if (read.kind !== "pass") return read;
     const ofTier = known.get(tier) ?? new Map<string, Map<string, CheckedRead>>();
     const ofMethod = ofTier.get(method.name) ?? new Map<string, CheckedRead>();
@@ -122,6 +122,6 @@ export function rememberChecks(): RememberedChecks {
   };
 }
 
-function keyed(method: Method, checked: CheckedParams): CheckedRead {
+function addKey(method: Method, checked: CheckedParams): CheckedRead {
   return checked.kind === "pass" ? { ...checked, key: buildCallKey(method.name, checked.params) } : checked;
 }

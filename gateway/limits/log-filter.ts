@@ -94,7 +94,7 @@ export function readSelection(fields: ReadonlyMap<string, string>): Selection | 
       return "invalid address: expected 0x and 40 hexadecimal digits, or an array of such";
     }
   }
-  if (topics !== undefined && !areTopics(topics)) {
+  if (topics !== undefined && !isTopicList(topics)) {
     return `invalid topics: expected at most ${topicPositions}, each null, a 32-byte hash or an array of at most ${topicValues}`;
   }
   return {
@@ -103,7 +103,7 @@ export function readSelection(fields: ReadonlyMap<string, string>): Selection | 
   };
 }
 
-function areTopics(topics: unknown): boolean {
+function isTopicList(topics: unknown): boolean {
   if (!Array.isArray(topics) || topics.length > topicPositions) return false;
   return topics.every((position: unknown) => {
     if (position === null) return true;

@@ -54,12 +54,12 @@ export function createProcessRateLimiter(
       const account = accounts.get(key);
       return account === undefined ? undefined : charge({ ...account }, costUnits, rates, now());
     },
-    owe: (key, costUnits, rates) => indebt(accountOf(key), costUnits, rates, now()),
+    owe: (key, costUnits, rates) => chargeDebt(accountOf(key), costUnits, rates, now()),
   };
 }
 
 /** Charges a debt. An allowance is empty when it takes a burst's time to be whole, and owes a burst when it takes twice that. */
-function indebt(account: Account, costUnits: number, rates: Rates, now: number): void {
+function chargeDebt(account: Account, costUnits: number, rates: Rates, now: number): void {
   const unitMs = 1_000 / rates.computeUnitsPerSecond;
   const latest = now + 2 * rates.computeUnitBurst * unitMs;
   account.unitsFullAt = Math.min(latest, Math.max(account.unitsFullAt, now) + costUnits * unitMs);

@@ -93,7 +93,7 @@ function checkOptions(before: readonly string[], given: string, limit: TracerLim
   if (fields === undefined) {
     return refuse(invalidParams(`expected an object of tracer options, of at most ${maxFields}`));
   }
-  const wrong = wrongOption(fields, limit.overrides);
+  const wrong = findWrongOption(fields, limit.overrides);
   if (wrong !== undefined) return refuse(invalidParams(wrong));
   const tracer = parseShortValue(fields.get("tracer")) ?? "callTracer";
   if (tracer !== "callTracer") return refuse(refusal, "tracer");
@@ -113,7 +113,7 @@ function checkOptions(before: readonly string[], given: string, limit: TracerLim
 }
 
 /** Describes what is wrong with the options besides the tracer's own; undefined if nothing is. */
-function wrongOption(fields: ReadonlyMap<string, string>, mayOverride: boolean): string | undefined {
+function findWrongOption(fields: ReadonlyMap<string, string>, mayOverride: boolean): string | undefined {
   const unknown = findUnknownField(fields, known);
   if (unknown !== undefined) return `unknown tracer option ${unknown}`;
   for (const [name, json] of fields) {
