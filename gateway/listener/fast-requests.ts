@@ -78,7 +78,7 @@ export function readFastRequests(
     const startsAt = end + headEnd.length;
     const text = bytes.toString("latin1", 0, startsAt);
     const head = readFastHead(text, bytes);
-    const origin = head === undefined ? undefined : originOf(head, remoteAddress, rules);
+    const origin = head === undefined ? undefined : buildOrigin(head, remoteAddress, rules);
     if (head === undefined || origin === undefined) return odd;
     // Behind a proxy every head has its own ids: to keep it for the next request would be for nothing.
     unknownHeads += 1;
@@ -126,7 +126,7 @@ function readBody(body: Begun["body"], bytes: Buffer) {
   return bytes.length < endsAt ? partial : ({ kind: "whole", body: bytes.subarray(startsAt, endsAt), endsAt } as const);
 }
 
-function originOf(
+function buildOrigin(
   { method, version, authorization, forwardedFor, forwarded, traceContext, requestId, origin, host, isLast }: FastHead,
   remoteAddress: string,
   { isAllowedHost, corsHeaders }: FastRequestRules,

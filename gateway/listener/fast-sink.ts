@@ -44,7 +44,7 @@ export function createFastSink(
       if (head.length + body.length <= outboxBytes) outbox.writeBytes(socket, head, body);
       else {
         outbox.flush();
-        const whole = joined(outbox.scratch.acquire(head.length + body.length), head, body);
+        const whole = joinAnswer(outbox.scratch.acquire(head.length + body.length), head, body);
         backlog.write(whole);
         // What the client did not take at once stays where it is.
         if (!backlog.isWaiting && socket.writableLength === 0) outbox.scratch.release(whole);
@@ -76,7 +76,7 @@ export function createFastSink(
 }
 
 /** Joins head and body to one piece for one write. */
-function joined(all: Buffer, head: string, body: Buffer): Buffer {
+function joinAnswer(all: Buffer, head: string, body: Buffer): Buffer {
   all.write(head, 0, "latin1");
   all.set(body, head.length);
   return all;

@@ -84,14 +84,14 @@ export function readHeaderLines(head: string, bytes: Uint8Array, firstAt: number
   let lines = 0;
   for (let at = firstAt; at < end;) {
     const nameAt = at;
-    while (kindAt(bytes, at) & ofName) at += 1;
+    while (getKind(bytes, at) & ofName) at += 1;
     if (at === nameAt || bytes[at] !== colon) return undefined;
-    const name = nameOf(bytes, nameAt, at);
+    const name = findName(bytes, nameAt, at);
     at += 1;
     const valueAt = bytes[at] === space ? at + 1 : at;
     let allAre = ofValue | ofPlain;
     for (; bytes[at] !== carriageReturn; at += 1) {
-      allAre &= kindAt(bytes, at);
+      allAre &= getKind(bytes, at);
       if (!(allAre & ofValue)) return undefined;
     }
     lines += 1;
@@ -116,7 +116,7 @@ function readMeaningful(
   return true;
 }
 
-function nameOf(bytes: Uint8Array, start: number, end: number): MeaningfulHeader | undefined {
+function findName(bytes: Uint8Array, start: number, end: number): MeaningfulHeader | undefined {
   for (const known of byLength[end - start] ?? []) if (isNamed(bytes, start, known.bytes)) return known.name;
   return undefined;
 }
@@ -127,7 +127,7 @@ function isNamed(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
   return true;
 }
 
-function kindAt(bytes: Uint8Array, at: number): number {
+function getKind(bytes: Uint8Array, at: number): number {
   return kinds[bytes[at] ?? 0] ?? 0;
 }
 

@@ -68,14 +68,14 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
     const given = { facts, cors, dependencies };
     if (isRefusedByHead(request, response, given)) return undefined;
     if (isAwaited) response.writeContinue();
-    return receive(request, response, given);
+    return answerBody(request, response, given);
   };
 }
 
 /** A request that has a call in its body: the facts of its head, and the parts of its answer. */
 type Exchange = Readonly<{ facts: RequestFacts; cors: AnswerHeaders; dependencies: HttpHandlerDependencies }>;
 
-function restOf({ facts, dependencies: { refusedBodies, addressOf } }: Exchange): RefusedRest {
+function buildRest({ facts, dependencies: { refusedBodies, addressOf } }: Exchange): RefusedRest {
   return { refusedBodies, address: addressOf(facts) };
 }
 
@@ -91,24 +91,24 @@ function isRefusedByHead(request: IncomingMessage, response: ServerResponse, exc
   const lengthBytes = Number(request.headers["content-length"] ?? 0);
   const { bodyBytes } = policy().settings.limits;
   if (lengthBytes > bodyBytes) {
-    refuseBody(request, response, bodyTooLarge(bodyBytes), restOf(exchange));
+    refuseBody(request, response, bodyTooLarge(bodyBytes), buildRest(exchange));
     return true;
   }
   const identity = bodies.isLarge(lengthBytes) ? identify(facts) : undefined;
   // A token that has to be looked up first is checked when the body is there.
   if (identity === undefined || identity instanceof Promise) return false;
   if (identity.kind === "refused") {
-    refuseBody(request, response, refuseCredential(identity), restOf(exchange));
+    refuseBody(request, response, refuseCredential(identity), buildRest(exchange));
     return true;
   }
   const waitSeconds = bodies.waitSeconds(identity.caller, lengthBytes);
   if (waitSeconds === undefined) return false;
   bodies.refused(identity.caller);
-  refuseDebtor(request, response, { before: cors, waitSeconds }, restOf(exchange));
+  refuseDebtor(request, response, { before: cors, waitSeconds }, buildRest(exchange));
   return true;
 }
 
-function receive(request: IncomingMessage, response: ServerResponse, exchange: Exchange): void {
+function answerBody(request: IncomingMessage, response: ServerResponse, exchange: Exchange): void {
   const { facts, dependencies } = exchange;
   const { bodyBytes } = dependencies.policy().settings.limits;
   const memory = dependencies.connections.memoryOf(request.socket, facts);
@@ -130,7 +130,7 @@ function receive(request: IncomingMessage, response: ServerResponse, exchange: E
       if (received.count()) return;
     }
     letGo();
-    refuseBody(request, response, isTooLarge ? bodyTooLarge(bodyBytes) : httpErrors.tooMuchHeld, restOf(exchange));
+    refuseBody(request, response, isTooLarge ? bodyTooLarge(bodyBytes) : httpErrors.tooMuchHeld, buildRest(exchange));
   });
   request.on("close", letGo);
   request.on("end", () => {

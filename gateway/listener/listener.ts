@@ -149,7 +149,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
     webSockets: clients.size,
     subscriptions: clients.subscriptions,
     [Symbol.asyncDispose]: async () => {
-      await drain(listening, { draining, clients, ...dependencies });
+      await runDrain(listening, { draining, clients, ...dependencies });
       refusedBodies[Symbol.dispose]();
       fast?.[Symbol.dispose]();
       readers[Symbol.dispose]();
@@ -163,7 +163,7 @@ type Drained = Pick<ListenerDependencies, "connections" | "pause"> &
   Readonly<{ draining: { now: boolean }; clients: WebSocketClients }>;
 
 /** Lets calls in flight finish, closes WebSockets, and stops listening. */
-async function drain(listening: HttpListener, { draining, clients, connections, pause }: Drained): Promise<void> {
+async function runDrain(listening: HttpListener, { draining, clients, connections, pause }: Drained): Promise<void> {
   let left: Promise<void> | undefined;
   const begin = () => {
     draining.now = true;

@@ -103,8 +103,8 @@ export async function startListeners(
         dropped,
         tookSlowPath: () => tookSlowPath(name),
         ageHeaders: () => buildHeadAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
-        corsHeaders: corsHeaders(isInternal ? [] : originsFor(host, settings)),
-        isAllowedHost: hostsFor(isInternal ? settings.internal.allowedHosts : []),
+        corsHeaders: createCorsHeaders(isInternal ? [] : listOrigins(host, settings)),
+        isAllowedHost: createHostCheck(isInternal ? settings.internal.allowedHosts : []),
       },
     );
     byName.set(name, starting.use(listener));
@@ -138,7 +138,7 @@ function boundVerifications({ rateStore }: GatewaySettings, client: ClientAddres
 }
 
 /** Creates the check whether a Host header may be served; without names all are. */
-function hostsFor(names: readonly string[]): (header: string | undefined) => boolean {
+function createHostCheck(names: readonly string[]): (header: string | undefined) => boolean {
   return names.length === 0 ? () => true : createNamedHostCheck(names);
 }
 
@@ -146,7 +146,7 @@ function hostsFor(names: readonly string[]): (header: string | undefined) => boo
  * Lists the origins whose pages may call. A listener on loopback is for this machine's programs: a page that its browser shows is not one of
  * them.
  */
-function originsFor(host: string, { callers }: GatewaySettings): readonly string[] {
+function listOrigins(host: string, { callers }: GatewaySettings): readonly string[] {
   return callers.corsOrigins ?? (isLoopback(host) ? [] : ["*"]);
 }
 
@@ -166,7 +166,7 @@ function watchApiKeys(
 }
 
 /** Creates the headers for a browser's page of an origin; undefined if its pages may not call (WHATWG Fetch, CORS protocol). */
-function corsHeaders(allowedOrigins: readonly string[]): (origin: string) => AnswerHeaders | undefined {
+function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) => AnswerHeaders | undefined {
   return (origin) => {
     if (!allowedOrigins.includes("*") && !allowedOrigins.includes(origin)) return undefined;
     return [

@@ -54,9 +54,9 @@ export function createClientCalls(
         reply(answer, afterReply);
       };
       const receive = (answer: TextAnswer | CollectionFailure) =>
-        done(typeof answer === "string" ? failedAnswer(message, answer, limits) : answer.text);
+        done(typeof answer === "string" ? formatFailedAnswer(message, answer, limits) : answer.text);
       const receiveLong = ({ parts }: LongAnswer) => done(parts);
-      const sink = createTextSink(answerBytes(message, limits), held, receive, receiveLong);
+      const sink = createTextSink(computeAnswerBytes(message, limits), held, receive, receiveLong);
       const own = subscriptions.forMessage((run) => afterReply.push(run));
       flow = handle(message, { caller, memory: held, traceContext, subscriptions: own }, sink);
       if (!isDone) flows.add(flow);
@@ -69,12 +69,12 @@ export function createClientCalls(
 }
 
 /** Computes the most bytes of an answer: a batch keeps its entries within the limit by itself, and has errors with their ids on top. */
-function answerBytes(message: Buffer, { batchResponseBytes, batchItems }: PolicySettings["limits"]): number {
+function computeAnswerBytes(message: Buffer, { batchResponseBytes, batchItems }: PolicySettings["limits"]): number {
   return isBatch(message) ? batchResponseBytes + message.length + batchItems * refusalBytes : batchResponseBytes;
 }
 
 /** Formats the answer to a message whose own can't be sent: an error with its id. A batch is not read once more for nothing. */
-function failedAnswer(message: Buffer, reason: CollectionFailure, limits: PolicySettings["limits"]): string {
+function formatFailedAnswer(message: Buffer, reason: CollectionFailure, limits: PolicySettings["limits"]): string {
   const read = isBatch(message) ? undefined : readMessage(message, limits);
   const id = read?.kind === "single" ? read.call.id : undefined;
   return formatErrorAnswer(id ?? "null", collectionErrors[reason]);

@@ -39,11 +39,11 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
   const state = { pending: 0, isOver: false };
 
   const subscribe = async (params: string, afterReply: (run: () => void) => void): Promise<SubscriptionAnswer> => {
-    const canonical = canonicalParams(params);
+    const canonical = formatCanonicalParams(params);
     if (canonical.kind !== "params") return canonical;
     if (ends.size + state.pending >= dependencies.limit()) {
       dependencies.limited();
-      return error(tooManySubscriptions(dependencies.limit()));
+      return refuse(tooManySubscriptions(dependencies.limit()));
     }
     const id = `"0x${randomBytes(16).toString("hex")}"`;
     const start = buildNotificationPrefix(id);
@@ -59,7 +59,7 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
     state.pending -= 1;
     if (subscribed.kind === "refused") {
       dependencies.limited();
-      return error(subscribed.error);
+      return refuse(subscribed.error);
     }
     if (subscribed.kind === "error") return { kind: "nodeError", json: subscribed.json };
     if (state.isOver) subscribed.unsubscribe();
@@ -73,10 +73,10 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
   };
   const unsubscribe = (params: string): SubscriptionAnswer => {
     const [given] = parseParams(params);
-    if (typeof given !== "string") return error(invalidParams("expected a subscription id"));
+    if (typeof given !== "string") return refuse(invalidParams("expected a subscription id"));
     const id = JSON.stringify(given.toLowerCase());
     const end = ends.get(id);
-    if (end === undefined) return error(rpcErrors.subscriptionNotFound);
+    if (end === undefined) return refuse(rpcErrors.subscriptionNotFound);
     ends.delete(id);
     end();
     return { kind: "result", json: "true" };
@@ -95,21 +95,22 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
   };
 }
 
-function error(rpcError: ReturnType<typeof invalidParams>): SubscriptionAnswer {
+function refuse(rpcError: ReturnType<typeof invalidParams>): SubscriptionAnswer {
   return { kind: "error", error: rpcError };
 }
 
 /** Formats parameters of eth_subscribe in the one form that equal subscriptions share. */
-function canonicalParams(params: string): SubscriptionAnswer | Readonly<{ kind: "params"; json: string }> {
+function formatCanonicalParams(params: string): SubscriptionAnswer | Readonly<{ kind: "params"; json: string }> {
   const [name, filter = "null", ...rest] = splitElements(params);
   const type = parseFlatValue(name);
-  if (typeof type !== "string") return error(invalidParams("expected subscription name as first argument"));
-  if (type !== "newHeads" && type !== "logs") return error(unknownSubscription(asBinary(type)));
-  if (rest.length > 0) return error(invalidParams("too many arguments, want at most 2"));
+  if (typeof type !== "string") return refuse(invalidParams("expected subscription name as first argument"));
+  if (type !== "newHeads" && type !== "logs") return refuse(unknownSubscription(asBinary(type)));
+  if (rest.length > 0) return refuse(invalidParams("too many arguments, want at most 2"));
   if (type === "newHeads") return { kind: "params", json: '["newHeads"]' };
   const fields = readFields(filter === "null" ? "{}" : filter);
-  if (fields === undefined) return error(invalidParams(`expected a log filter object, of at most ${maxFields} fields`));
+  if (fields === undefined)
+    return refuse(invalidParams(`expected a log filter object, of at most ${maxFields} fields`));
   const selection = readSelection(fields);
-  if (typeof selection === "string") return error(invalidParams(selection));
+  if (typeof selection === "string") return refuse(invalidParams(selection));
   return { kind: "params", json: asBinary(JSON.stringify(["logs", selection]).toLowerCase()) };
 }

@@ -22,11 +22,11 @@ const sharedBytes = 16_384;
 /** Writes one frame, made of a start and a tail, to a WebSocket's connection; together they are no longer than a frame may be. */
 export function writeTextFrame(connection: Duplex, start: Buffer, tail: Buffer): void {
   if (tail.length < sharedBytes) {
-    connection.write(frame(text | last, start, tail));
+    connection.write(buildFrame(text | last, start, tail));
     return;
   }
   connection.cork();
-  connection.write(Buffer.concat([frameHead(text | last, start.length + tail.length), start]));
+  connection.write(Buffer.concat([buildFrameHead(text | last, start.length + tail.length), start]));
   connection.write(tail);
   connection.uncork();
 }
@@ -41,28 +41,28 @@ export type TextFrame = Readonly<{ head: Buffer; bytes: Buffer }>;
 
 /** Encodes a text message, which comes in parts, as frames; a server's are not masked. */
 export function* encodeTextFrames(parts: readonly Buffer[]): Generator<TextFrame> {
-  const pieces = parts.flatMap(piecesOf);
+  const pieces = parts.flatMap(splitPart);
   if (pieces.length === 0) pieces.push(nothing);
   for (const [at, bytes] of pieces.entries()) {
     const isLast = at === pieces.length - 1;
-    yield { head: frameHead((at === 0 ? text : continuation) | (isLast ? last : 0), bytes.length), bytes };
+    yield { head: buildFrameHead((at === 0 ? text : continuation) | (isLast ? last : 0), bytes.length), bytes };
   }
 }
 
 const nothing = Buffer.alloc(0);
 
 /** Splits a part into pieces that fit in a frame each. */
-function piecesOf(part: Buffer): Buffer[] {
+function splitPart(part: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < part.length; at += frameBytes) pieces.push(part.subarray(at, at + frameBytes));
   return pieces;
 }
 
-function frame(first: number, start: Buffer, tail: Buffer): Buffer {
-  return Buffer.concat([frameHead(first, start.length + tail.length), start, tail]);
+function buildFrame(first: number, start: Buffer, tail: Buffer): Buffer {
+  return Buffer.concat([buildFrameHead(first, start.length + tail.length), start, tail]);
 }
 
-function frameHead(first: number, lengthBytes: number): Buffer {
+function buildFrameHead(first: number, lengthBytes: number): Buffer {
   if (lengthBytes < inTwoBytes) return Buffer.from([first, lengthBytes]);
   if (lengthBytes <= twoBytesMost) return Buffer.from([first, inTwoBytes, lengthBytes >> 8, lengthBytes & 0xff]);
   const head = Buffer.alloc(10);

@@ -59,7 +59,7 @@ export function createWebSocketClients(
   options: WebSocketClientsOptions,
   dependencies: WebSocketClientsDependencies,
 ): WebSocketClients {
-  const servers = sizedServers();
+  const servers = createSizedServers();
   const sessions = new Map<WebSocket, ClientSession>();
   const byCaller = new Map<string, number>();
   const pings = startPingRounds<ClientSession>(options.pingIntervalMs);
@@ -136,7 +136,7 @@ const maxFragments = 1_024;
 export type SizedServers = Disposable & Readonly<{ serverFor: (messageBytes: number) => WebSocketServer }>;
 
 /** Creates servers as sizes are requested. Messages are never compressed, so none can grow when it is read; the session answers pings. */
-function sizedServers(): SizedServers {
+function createSizedServers(): SizedServers {
   const servers = new Map<number, WebSocketServer>();
   return {
     serverFor: (messageBytes) => {
