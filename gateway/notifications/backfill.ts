@@ -77,10 +77,10 @@ async function readHeaders(
     if (block === undefined || block.parentHash !== parent) return undefined;
     parent = block.hash;
   }
-  return parent === latest.hash ? blocks.map((json) => headerOf(json ?? "")) : undefined;
+  return parent === latest.hash ? blocks.map((json) => buildHeader(json ?? "")) : undefined;
 }
 
-function headerOf(block: string): string {
+function buildHeader(block: string): string {
   const members = [...(readObject(block) ?? [])].filter(([name]) => !notOfHeaders.has(name));
   return `{${members.map(([name, value]) => `"${name}":${value}`).join(",")}}`;
 }
@@ -89,7 +89,7 @@ function headerOf(block: string): string {
  * Returns the last block whose entries are certain to have been sent. Those of the newest block and of the one before it may have been
  * on their way when their headers had come; what is older than the subscription does not concern it.
  */
-function lastSent(since: bigint | undefined, ancestor: bigint): bigint {
+function findLastSent(since: bigint | undefined, ancestor: bigint): bigint {
   if (since === undefined || since >= ancestor) return ancestor;
   return since > ancestor - 2n ? since : ancestor - 2n;
 }
@@ -102,7 +102,7 @@ async function readLogs(
     requestNode,
   }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; requestNode: RequestNode }>,
 ): Promise<readonly string[] | undefined> {
-  const from = lastSent(since, ancestor.number);
+  const from = findLastSent(since, ancestor.number);
   const gone = sent?.above(ancestor.number);
   if (sent === undefined || gone === undefined || sent.above(from) === undefined) return undefined;
   if (from >= latest.number) return gone.map(asRemoved);

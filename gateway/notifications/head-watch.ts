@@ -74,7 +74,7 @@ export function startHeadWatch(
     state.missed = 0;
     if (block !== undefined) head.advance(block);
   };
-  const heads = subscribeToHeads(hub, notify);
+  const heads = followHeads(hub, notify);
   const timer = setInterval(look, options.pollIntervalMs);
   look();
   return {
@@ -100,10 +100,7 @@ export type HeadsSubscription = Readonly<{ linkOpened: () => void; linkLost: () 
  * Subscribes to heads while there is a connection. The hub carries the subscription over gaps by itself; after it has closed its
  * subscribers, this one subscribes again.
  */
-function subscribeToHeads(
-  hub: Pick<SubscriptionHub, "subscribe">,
-  notify: (result: string) => void,
-): HeadsSubscription {
+function followHeads(hub: Pick<SubscriptionHub, "subscribe">, notify: (result: string) => void): HeadsSubscription {
   const state = { isOpen: false, isSubscribed: false, isThere: false };
   const lost = () => {
     state.isSubscribed = false;

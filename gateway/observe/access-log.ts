@@ -23,14 +23,14 @@ export function withAccessLog(
       meter.call(ended);
       const { sampleRatio, slowMs } = options();
       if (slowMs > 0 && ended.seconds * 1_000 >= slowMs)
-        lines.warn({ event: "call-slow", ...entryOf(ended) }, "slow call");
-      else if (sampleRatio > 0 && random() < sampleRatio) log.info({ event: "call", ...entryOf(ended) }, "call");
+        lines.warn({ event: "call-slow", ...buildEntry(ended) }, "slow call");
+      else if (sampleRatio > 0 && random() < sampleRatio) log.info({ event: "call", ...buildEntry(ended) }, "call");
     },
   };
 }
 
 /** Builds a call's entry. The trace's id is read here and not before: few calls are logged. */
-function entryOf({ method, tier, outcome, seconds, requestId, traceContext }: EndedCall) {
+function buildEntry({ method, tier, outcome, seconds, requestId, traceContext }: EndedCall) {
   const traceId = traceContext && readTraceId(traceContext);
   const ms = Math.round(seconds * 1e6) / 1_000;
   return { method, tier, outcome, ms, requestId: requestId ?? randomUUID(), traceId };

@@ -47,7 +47,7 @@ export function createDurations(options: DurationsOptions, metrics: Registry): D
       help,
       type: "histogram",
       aggregator: "sum",
-      values: all.flatMap((one) => valuesOf(name, buckets, one)),
+      values: all.flatMap((one) => listValues(name, buckets, one)),
     }),
   });
   return {
@@ -75,7 +75,7 @@ export function createDurations(options: DurationsOptions, metrics: Registry): D
   };
 }
 
-function valuesOf(name: string, buckets: readonly number[], { labels, counts, sum, exemplars }: Recorded) {
+function listValues(name: string, buckets: readonly number[], { labels, counts, sum, exemplars }: Recorded) {
   let count = 0;
   const values = [...counts].map((inBucket, place) => {
     count += inBucket;

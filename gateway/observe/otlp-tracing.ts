@@ -46,10 +46,10 @@ export function startOtlpTracing(
     headers: authorization === undefined ? {} : { Authorization: authorization.reveal() },
   });
   const provider = new BasicTracerProvider({
-    sampler: callSampler(options.sampleRatio),
+    sampler: createCallSampler(options.sampleRatio),
     resource: resourceFromAttributes({ "service.name": options.serviceName }),
     spanProcessors: [
-      new BatchSpanProcessor(loggedExporter(exporter, { url: otlpUrl, log }), {
+      new BatchSpanProcessor(createLoggedExporter(exporter, { url: otlpUrl, log }), {
         maxQueueSize: queuedSpans,
         maxExportBatchSize: Math.min(spansInOneSending, queuedSpans),
         scheduledDelayMillis: sendIntervalMs,
@@ -60,9 +60,9 @@ export function startOtlpTracing(
   const tracer = provider.getTracer("gatehouse-gateway");
   return {
     tracing: {
-      call: (origin) => startCall(tracer, SpanKind.SERVER, origin, parentOf(origin)),
+      call: (origin) => startCall(tracer, SpanKind.SERVER, origin, buildParentContext(origin)),
       batch: (origin, items) => {
-        const span = startSpan(tracer, "batch", SpanKind.SERVER, origin, parentOf(origin));
+        const span = startSpan(tracer, "batch", SpanKind.SERVER, origin, buildParentContext(origin));
         span.setAttribute("gatehouse.batch_items", items);
         const inside = trace.setSpan(ROOT_CONTEXT, span);
         return { call: () => startCall(tracer, SpanKind.INTERNAL, origin, inside), end: () => span.end() };
@@ -95,7 +95,7 @@ function startCall(tracer: Tracer, kind: SpanKind, origin: TraceOrigin, parent: 
     sampledTraceId: span.isRecording() ? span.spanContext().traceId : undefined,
     requestNode: () => {
       nodeSpan ??= startSpan(tracer, "node", SpanKind.CLIENT, origin, trace.setSpan(ROOT_CONTEXT, span));
-      return contextOf(nodeSpan);
+      return buildTraceContext(nodeSpan);
     },
     end: (ended) => {
       // A reader that shared another's call asked nothing itself: a span that is never ended is never sent.
@@ -115,7 +115,7 @@ function finish(span: Span, name: string, { method, outcome }: EndedCall): void 
 }
 
 /** Builds the context that continues a client's trace (W3C Trace Context, section 3.2). */
-function parentOf({ traceContext }: TraceOrigin): Context {
+function buildParentContext({ traceContext }: TraceOrigin): Context {
   const [, traceId, spanId, flags] = traceContext?.traceparent.split("-") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
   return trace.setSpanContext(ROOT_CONTEXT, {
@@ -127,7 +127,7 @@ function parentOf({ traceContext }: TraceOrigin): Context {
   });
 }
 
-function contextOf(span: Span): TraceContext {
+function buildTraceContext(span: Span): TraceContext {
   const { traceId, spanId, traceFlags, traceState } = span.spanContext();
   const traceparent = `00-${traceId}-${spanId}-${(traceFlags & 1).toString().padStart(2, "0")}`;
   return { traceparent, tracestate: traceState?.serialize() };
@@ -137,7 +137,7 @@ function contextOf(span: Span): TraceContext {
  * Creates the sampler of traces. Of the public listener's a share, by trace id, whatever its callers request:
  * anyone could request all. The other listeners' callers may request a trace by the sampled flag of their `traceparent`.
  */
-function callSampler(sampleRatio: number): Sampler {
+function createCallSampler(sampleRatio: number): Sampler {
   const share = new TraceIdRatioBasedSampler(sampleRatio);
   const always = new AlwaysOnSampler();
   return new ParentBasedSampler({
@@ -152,7 +152,10 @@ function callSampler(sampleRatio: number): Sampler {
 }
 
 /** Creates an exporter that logs when spans can't be sent, and when they can again; spans in between are lost. */
-function loggedExporter(exporter: SpanExporter, { url, log }: Readonly<{ url: string; log: Logger }>): SpanExporter {
+function createLoggedExporter(
+  exporter: SpanExporter,
+  { url, log }: Readonly<{ url: string; log: Logger }>,
+): SpanExporter {
   let isWorking = true;
   return {
     export: (spans, done) => {

@@ -51,7 +51,7 @@ export class CallHistory {
     if (last === undefined || atMs - last.atMs >= this.#windowMs / looksKept) this.#looks.push({ atMs, totals });
     // The youngest look that is old enough stays, to compare with.
     while (this.#looks[1] !== undefined && this.#looks[1].atMs <= atMs - this.#windowMs) this.#looks.shift();
-    return { windowMs: this.#windowMs, ...subtract(totals, this.#looks[0]?.totals ?? totals) };
+    return { windowMs: this.#windowMs, ...computeDifference(totals, this.#looks[0]?.totals ?? totals) };
   }
 
   /** Forgets all earlier calls. */
@@ -60,7 +60,7 @@ export class CallHistory {
   }
 }
 
-function subtract(now: CallTotals, before: CallTotals): CallTotals {
+function computeDifference(now: CallTotals, before: CallTotals): CallTotals {
   const failed = [...now.failed].map(([method, count]) => [method, count - (before.failed.get(method) ?? 0)] as const);
   return {
     calls: now.calls - before.calls,

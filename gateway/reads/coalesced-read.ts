@@ -138,7 +138,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     const { first, joined } = this.#close();
     first?.done("answered");
     first?.sink.bytes(body, source);
-    retell(answer, joined);
+    notifyJoined(answer, joined);
   }
 
   text(text: string, source: AnswerSource): void {
@@ -147,7 +147,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     const { first, joined } = this.#close();
     first?.done("answered");
     first?.sink.text(text, source);
-    retell(answer, joined);
+    notifyJoined(answer, joined);
   }
 
   begin(lengthBytes: number | undefined, source: AnswerSource): void {
@@ -236,11 +236,11 @@ class JoinedRead implements AnswerFlow {
 }
 
 /** Answers the readers that share an answer, each under its own id. */
-function retell(answer: NodeAnswer | undefined, joined: Iterable<JoinedRead>): void {
-  for (const { read } of joined) notify(read, retold(answer, read.id), "coalesced", "coalesced");
+function notifyJoined(answer: NodeAnswer | undefined, joined: Iterable<JoinedRead>): void {
+  for (const { read } of joined) notify(read, formatAnswer(answer, read.id), "coalesced", "coalesced");
 }
 
-function retold(answer: NodeAnswer | undefined, id: string): string {
+function formatAnswer(answer: NodeAnswer | undefined, id: string): string {
   if (answer === undefined) return formatErrorAnswer(id, nodeFailureErrors.badAnswer);
   if (answer.kind === "result") return formatResultAnswer(id, answer.json);
   return formatErrorJsonAnswer(id, answer.json);

@@ -32,7 +32,7 @@ export function readSplit(
   done: (outcome: "node" | "failed" | "cancelled") => void,
 ): AnswerFlow {
   const { id, memory, sink } = read;
-  const writer = arrayWriter(pieces.length, id, { sink, memory, ending: () => finish("node") });
+  const writer = createArrayWriter(pieces.length, id, { sink, memory, ending: () => finish("node") });
   const flows = new Map<number, AnswerFlow>();
   const settled = new Set<number>();
   const state = { next: 0, isOver: false, isRunning: false };
@@ -64,7 +64,7 @@ export function readSplit(
       settled.add(place);
       if (!state.isOver) settle(place, answer);
     });
-    const piece = pieceOf(read, pieces[place] ?? "[]", pieceSink);
+    const piece = buildPiece(read, pieces[place] ?? "[]", pieceSink);
     const cached = reads.cached(piece.method, piece.key);
     if (cached !== undefined) {
       settle(place, { text: formatResultAnswer(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
@@ -99,13 +99,13 @@ export function readSplit(
   };
 }
 
-function pieceOf({ method, caller, memory, traceContext }: WholeRead, params: string, sink: AnswerSink): NodeRead {
+function buildPiece({ method, caller, memory, traceContext }: WholeRead, params: string, sink: AnswerSink): NodeRead {
   const key = buildCallKey(method.name, params);
   return { id: pieceId, method, caller, memory, params, key, traceContext, sink, done: () => undefined };
 }
 
 /** Creates the writer of the elements of so many arrays as the result of the call with this id. */
-function arrayWriter(places: number, id: string, dependencies: OrderedWriterDependencies): OrderedWriter {
+function createArrayWriter(places: number, id: string, dependencies: OrderedWriterDependencies): OrderedWriter {
   const [head, tail] = [`{"jsonrpc":"2.0","id":${id},"result":[`, "]}"];
   return new OrderedWriter({ places, head, tail, empty: head + tail }, dependencies);
 }

@@ -21,42 +21,42 @@ export function deriveCacheScope(method: Method, params: string, head: ChainHead
     case "constant":
       return "ever";
     case "hash":
-      return /^\[\s*"0x[0-9a-fA-F]{64}"/.test(params) ? "ever" : perHead(head);
+      return /^\[\s*"0x[0-9a-fA-F]{64}"/.test(params) ? "ever" : deriveHeadScope(head);
     case "head":
-      return perHead(head);
+      return deriveHeadScope(head);
     case "block":
-      return blockScope(findElement(params, cache.at), head);
+      return deriveBlockScope(findElement(params, cache.at), head);
     case "logs":
-      return filterScope(params, head);
+      return deriveFilterScope(params, head);
   }
 }
 
-function perHead(head: ChainHead | undefined): CacheScope {
+function deriveHeadScope(head: ChainHead | undefined): CacheScope {
   return head === undefined ? "none" : "head";
 }
 
 /** Derives the scope of the block that a parameter, as JSON text, chooses. A pending one changes at any time. */
-function blockScope(block: string | undefined, head: ChainHead | undefined): CacheScope {
-  if (block === '"latest"') return perHead(head);
+function deriveBlockScope(block: string | undefined, head: ChainHead | undefined): CacheScope {
+  if (block === '"latest"') return deriveHeadScope(head);
   if (block === '"pending"') return "none";
   if (block !== undefined && /^"0x[0-9a-fA-F]{64}"$/.test(block)) return "ever";
   if (block === undefined || !/^"0x[0-9a-fA-F]{1,16}"$/.test(block)) {
     // A tag, a missing block or an object; an odd spelling of "pending" must not be taken for one of them.
     return block === undefined || /^("(latest|earliest|safe|finalized)"|null|\{[^p]*\})$/.test(block)
-      ? perHead(head)
+      ? deriveHeadScope(head)
       : "none";
   }
   if (head?.finalized !== undefined && BigInt(block.slice(1, -1)) <= head.finalized) return "ever";
-  return perHead(head);
+  return deriveHeadScope(head);
 }
 
 /** Derives the scope of a range of blocks: that of its upper bound, unless a block is named by its hash. */
-function filterScope(params: string, head: ChainHead | undefined): CacheScope {
+function deriveFilterScope(params: string, head: ChainHead | undefined): CacheScope {
   const filter = readObject(findElement(params, 0) ?? "");
   if (filter === undefined) return "none";
   if (filter.has("blockHash")) return "ever";
-  const from = blockScope(filter.get("fromBlock"), head);
-  const to = blockScope(filter.get("toBlock"), head);
+  const from = deriveBlockScope(filter.get("fromBlock"), head);
+  const to = deriveBlockScope(filter.get("toBlock"), head);
   if (from === "none" || to === "none") return "none";
   return from === "ever" && to === "ever" ? "ever" : "head";
 }

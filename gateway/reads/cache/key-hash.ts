@@ -13,7 +13,7 @@ const space = 0x20;
 const hashBits = 0x7fffffff;
 
 let lastKey = "";
-let lastHash = hashOf(lastKey);
+let lastHash = computeHash(lastKey);
 
 /**
  * Hashes a key (FNV-1a, 31 of its bits), a binary string that is taken four characters at a time. Long keys that differ in the middle alone
@@ -22,7 +22,7 @@ let lastHash = hashOf(lastKey);
  */
 export function hashKey(key: string): number {
   if (key !== lastKey) {
-    lastHash = hashOf(key);
+    lastHash = computeHash(key);
     lastKey = key;
   }
   return lastHash;
@@ -48,7 +48,7 @@ export function hashParts(key: string, method: string, params: string): void {
   lastKey = key;
 }
 
-function hashOf(key: string): number {
+function computeHash(key: string): number {
   const { length } = key;
   let end = looked.write(key, 0, lookedAt, "latin1");
   if (length > lookedAt) end += looked.write(key.slice(Math.max(lookedAt, length - lookedAt)), end, "latin1");

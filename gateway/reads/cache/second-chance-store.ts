@@ -31,21 +31,21 @@ export function createSecondChanceStore(): SecondChanceStore {
   let bytes = 0;
   const remove = (place: number, entry: Entry) => {
     entries.delete(place);
-    bytes -= sizeOf(entry);
+    bytes -= computeSize(entry);
   };
   const add = (place: number, entry: Entry) => {
     entries.set(place, entry);
-    bytes += sizeOf(entry);
+    bytes += computeSize(entry);
   };
   return {
     get: (key) => {
-      const entry = entries.get(placeOf(key));
+      const entry = entries.get(computePlace(key));
       if (entry === undefined || entry.key !== key) return undefined;
       entry.used = true;
       return entry.json;
     },
     put: (key, json) => {
-      const place = placeOf(key);
+      const place = computePlace(key);
       const before = entries.get(place);
       if (before !== undefined && before.key !== key && before.used) {
         before.used = false;
@@ -75,11 +75,11 @@ export function createSecondChanceStore(): SecondChanceStore {
   };
 }
 
-function placeOf(key: string): number {
+function computePlace(key: string): number {
   return hashKey(key) & placeBits;
 }
 
-function sizeOf({ key, json }: Entry): number {
+function computeSize({ key, json }: Entry): number {
   return key.length + json.length + entryOverheadBytes;
 }
 
