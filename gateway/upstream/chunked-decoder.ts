@@ -68,7 +68,11 @@ export class ChunkedDecoder {
     let end = at;
     let size = 0;
     if (this.#state === "size") {
-      for (let digit = hexDigit(bytes[end]); digit !== -1 && end - at < sizeDigits; digit = hexDigit(bytes[end])) {
+      for (
+        let digit = parseHexDigit(bytes[end]);
+        digit !== -1 && end - at < sizeDigits;
+        digit = parseHexDigit(bytes[end])
+      ) {
         size = size * 16 + digit;
         end += 1;
       }
@@ -99,7 +103,7 @@ export class ChunkedDecoder {
 }
 
 /** Returns the value of a hexadecimal digit by its code, or -1. */
-function hexDigit(code = 0): number {
+function parseHexDigit(code = 0): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   const letter = code | 0x20;
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;

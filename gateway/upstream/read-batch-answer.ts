@@ -89,7 +89,8 @@ export class BatchAnswerReading {
     const place = this.#next;
     this.#next += 1;
     const id = this.#ids[place];
-    const layout = id === undefined || this.#answers[place] !== undefined ? "other" : layoutOf(this.#bytes, start, id);
+    const layout =
+      id === undefined || this.#answers[place] !== undefined ? "other" : findLayout(this.#bytes, start, id);
     if (id === undefined || layout === "other") return this.#beginOther(start);
     const valueStart = layout === "result" ? resultStart : errorStart;
     this.#scan.begin(start + answerStart.length + id.length + valueStart.length);
@@ -129,7 +130,7 @@ export class BatchAnswerReading {
   }
 
   #keep(element: string): void {
-    const id = idOf(element);
+    const id = readId(element);
     if (id === "null") return;
     const place = id === undefined ? undefined : this.#places.of(id);
     if (place === undefined || this.#answers[place] !== undefined) this.#break();
@@ -158,7 +159,7 @@ class Places {
 }
 
 /** Returns how the answer to the call with this id begins at `at`: as most nodes write a result or an error, or another way. */
-function layoutOf(bytes: Buffer, at: number, id: string): Element["layout"] {
+function findLayout(bytes: Buffer, at: number, id: string): Element["layout"] {
   if (!isAt(bytes, at, answerStart) || !isAt(bytes, at + answerStart.length, id)) return "other";
   const idEnd = at + answerStart.length + id.length;
   if (isAt(bytes, idEnd, resultStart)) return "result";
@@ -172,7 +173,7 @@ const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
 const idBytes = 2_048;
 
 /** Reads the id of an answer, JSON text; `null` if it has none, undefined if it is no object, or long and its id at neither end. */
-function idOf(element: string): string | undefined {
+function readId(element: string): string | undefined {
   if (element.length > searchedBytes) {
     return idAtStart.exec(element.slice(0, idBytes))?.[1] ?? idAtEnd.exec(element.slice(-idBytes))?.[1];
   }

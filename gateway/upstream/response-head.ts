@@ -110,7 +110,7 @@ export function readErrorAnswer(
   if (status < 400 || lengthBytes > errorBytes) return undefined;
   const parts: Buffer[] = [];
   const text = (body: string) => {
-    const error = rpcErrorIn(body);
+    const error = readRpcError(body);
     if (error === undefined) sink.fail(failure);
     else sink.bytes(Buffer.from(formatErrorJsonAnswer(id, error), "latin1"), "node");
   };
@@ -125,7 +125,7 @@ export function readErrorAnswer(
 }
 
 /** Reads the error of a JSON-RPC answer, JSON text; undefined if the text, a binary string, is no such answer. */
-function rpcErrorIn(text: string): string | undefined {
+function readRpcError(text: string): string | undefined {
   const error = readObject(text)?.get("error");
   const members = error === undefined ? undefined : readObject(error);
   const isError = /^-?\d+$/.test(members?.get("code") ?? "") && members?.get("message")?.startsWith('"') === true;

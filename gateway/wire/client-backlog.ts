@@ -54,7 +54,7 @@ export class ClientBacklog implements Disposable {
    */
   write(bytes: Buffer, head: Buffer = nothing): boolean {
     if (!this.isWaiting && bytes.length <= directBytes) {
-      if (!this.#target.write(joined(head, bytes))) this.#count();
+      if (!this.#target.write(joinBytes(head, bytes))) this.#count();
       return true;
     }
     const own = copyToOwnMemory(bytes);
@@ -100,7 +100,7 @@ export class ClientBacklog implements Disposable {
         this.#bytes -= bytes.length;
         this.#hold(-bytes.length);
       }
-      this.#target.write(joined(before, piece));
+      this.#target.write(joinBytes(before, piece));
     }
     this.#count();
     if (this.#queue.length > 0) return;
@@ -125,6 +125,6 @@ export class ClientBacklog implements Disposable {
   }
 }
 
-function joined(head: Buffer, bytes: Buffer): Buffer {
+function joinBytes(head: Buffer, bytes: Buffer): Buffer {
   return head.length === 0 ? bytes : Buffer.concat([head, bytes]);
 }

@@ -17,7 +17,7 @@ export class ScratchBuffers {
 
   /** Returns a buffer of this length with arbitrary content. The caller owns it until `release`, which it need not call. */
   acquire(length: number): Buffer {
-    const size = sizeFor(length);
+    const size = computeSize(length);
     if (size > mostBytes) return Buffer.allocUnsafeSlow(length);
     const buffer = this.#free.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size);
     return buffer.subarray(0, length);
@@ -27,14 +27,14 @@ export class ScratchBuffers {
   release(acquired: Buffer): void {
     const { buffer } = acquired;
     const size = buffer.byteLength;
-    if (size < leastBytes || size > mostBytes || size !== sizeFor(size)) return;
+    if (size < leastBytes || size > mostBytes || size !== computeSize(size)) return;
     const free = this.#free.get(size) ?? [];
     this.#free.set(size, free);
     if (free.length < this.#keptOfSize) free.push(Buffer.from(buffer));
   }
 }
 
-function sizeFor(length: number): number {
+function computeSize(length: number): number {
   let size = leastBytes;
   while (size < length) size *= 2;
   return size;
