@@ -32,10 +32,10 @@ export async function compareStreams({ urls, seed, runs, atOnce, compared }: Com
   const streams = createStreams(seed, runs);
   const both = async (stream: GivenStream, silenceMs: number): Promise<readonly [string, string]> => {
     const [one, other] = await Promise.all([
-      answersOf(urls[0], stream, silenceMs),
-      answersOf(urls[1], stream, silenceMs),
+      readAnswers(urls[0], stream, silenceMs),
+      readAnswers(urls[1], stream, silenceMs),
     ]);
-    return [comparable(one, other), comparable(other, one)];
+    return [selectComparable(one, other), selectComparable(other, one)];
   };
   const worker = async () => {
     for (const stream of streams) {
@@ -47,7 +47,7 @@ export async function compareStreams({ urls, seed, runs, atOnce, compared }: Com
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-async function answersOf(url: string, stream: GivenStream, silenceMs: number): Promise<string> {
+async function readAnswers(url: string, stream: GivenStream, silenceMs: number): Promise<string> {
   const options = { url, last: lastRequest, lastAnswer, expected: stream.parts.length, quietMs: silenceMs };
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const text = await sendWhole(cutStream(stream), { ...options, turnsBetween: 3 * attempt });
@@ -60,7 +60,7 @@ async function answersOf(url: string, stream: GivenStream, silenceMs: number): P
  * Returns the part of an answer to compare. If bytes that are not HTTP come in one piece with requests before them, node:http gives up as it reads
  * them, and which of its answers were out by then, including the 400, depends on how the piece reached its parser.
  */
-function comparable(text: string, other: string): string {
+function selectComparable(text: string, other: string): string {
   if (!text.endsWith(badRequest) && !other.endsWith(badRequest)) return text;
   const [own = "", others = ""] = [text, other].map((all) =>
     all.endsWith(badRequest) ? all.slice(0, -badRequest.length) : all,

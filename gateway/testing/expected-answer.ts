@@ -13,7 +13,7 @@ const deepBrackets = 200;
 export function computeExpectedAnswer(body: Buffer, batchItems: number): ExpectedAnswer | undefined {
   const brackets = body.filter((byte) => byte === 0x5b || byte === 0x7b).length;
   if (brackets >= deepBrackets) return undefined;
-  const message = isUtf8(body) ? parsed(body.toString("utf8")) : undefined;
+  const message = isUtf8(body) ? parseJson(body.toString("utf8")) : undefined;
   if (message === undefined) return { kind: "refused" };
   if (!Array.isArray(message.value)) return { kind: isNotification(message.value) ? "nothing" : "one" };
   if (message.value.length === 0 || message.value.length > batchItems) return { kind: "refused" };
@@ -21,7 +21,7 @@ export function computeExpectedAnswer(body: Buffer, batchItems: number): Expecte
   return entries === 0 ? { kind: "nothing" } : { kind: "array", entries };
 }
 
-function parsed(text: string): Readonly<{ value: unknown }> | undefined {
+function parseJson(text: string): Readonly<{ value: unknown }> | undefined {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch {
@@ -38,7 +38,7 @@ function isNotification(value: unknown): boolean {
 /** Describes what is wrong with an answer; undefined if nothing is. An empty text is no answer. */
 export function explainWrongAnswer(answer: string, expected: ExpectedAnswer | undefined): string | undefined {
   if (answer === "") return expected === undefined || expected.kind === "nothing" ? undefined : "no answer";
-  const given = parsed(answer);
+  const given = parseJson(answer);
   if (given === undefined) return "no JSON";
   const entries: readonly unknown[] = Array.isArray(given.value) ? given.value : [given.value];
   if (!entries.every(isAnswer)) return "no JSON-RPC";

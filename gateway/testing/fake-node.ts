@@ -44,7 +44,7 @@ export type FakeNode = AsyncDisposable &
   }>;
 
 type State = {
-  head: ReturnType<typeof block>;
+  head: ReturnType<typeof buildBlock>;
   behaviour: NodeBehaviour;
   batchHabit: BatchHabit | undefined;
   isTaking: boolean;
@@ -53,17 +53,17 @@ type State = {
 /** Starts a fake node on free ports; its head is block 1000. */
 export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<FakeNode> {
   const httpLimits = { ...gethLimits, ...given };
-  const state: State = { head: block(1_000), behaviour: () => "0x1", batchHabit: undefined, isTaking: true };
+  const state: State = { head: buildBlock(1_000), behaviour: () => "0x1", batchHabit: undefined, isTaking: true };
   const chain = new Map([[1_000, state.head]]);
   const requests: NodeRequest[] = [];
   const builtIn = (method: string, params: readonly unknown[]) => {
     if (method !== "eth_getBlockByNumber") return undefined;
     if (params[0] === "latest") return state.head;
-    if (params[0] === "finalized") return block(Number(state.head.number) - 64);
+    if (params[0] === "finalized") return buildBlock(Number(state.head.number) - 64);
     return chain.get(Number(params[0]));
   };
   const batches: number[] = [];
-  const answerTo = answersOf({ state, httpLimits, builtIn, requests, batches });
+  const answerTo = createBodyAnswer({ state, httpLimits, builtIn, requests, batches });
   const server = createServer((request, response) => {
     if (!state.isTaking) return void response.destroy();
     return void answerAsGeth(request, response, { httpLimits, answerTo });
@@ -83,7 +83,7 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
       state.batchHabit = habit;
     },
     newHead: (number, hash, fields) => {
-      state.head = { ...block(number, hash, chain.get(number - 1)?.hash), ...fields };
+      state.head = { ...buildBlock(number, hash, chain.get(number - 1)?.hash), ...fields };
       chain.set(number, state.head);
       for (const gone of chain.keys()) if (gone > number) chain.delete(gone);
       link.notify("newHeads", state.head);
@@ -116,23 +116,23 @@ type Answering = Readonly<{
 /** Answers a body with JSON text, or reports that it is answered by hand. */
 type BodyAnswer = (raw: string, response: ServerResponse) => string | typeof byHand;
 
-function answersOf({ state, httpLimits, builtIn, requests, batches }: Answering): BodyAnswer {
+function createBodyAnswer({ state, httpLimits, builtIn, requests, batches }: Answering): BodyAnswer {
   const single: BodyAnswer = (raw, response) => {
     const call = { ...(JSON.parse(raw) as Omit<NodeRequest, "raw">), raw };
     const own = builtIn(call.method, call.params);
     if (own === undefined) requests.push(call);
     const result = own ?? state.behaviour(call, response);
-    return result === byHand ? byHand : `{"jsonrpc":"2.0","id":${idOf(raw)},"result":${JSON.stringify(result)}}`;
+    return result === byHand ? byHand : `{"jsonrpc":"2.0","id":${readId(raw)},"result":${JSON.stringify(result)}}`;
   };
   const batch = (raws: readonly string[], response: ServerResponse) => {
     batches.push(raws.length);
-    if (raws.length > httpLimits.batchItems) return answerBatchTooLarge(idOf(raws[0] ?? ""));
+    if (raws.length > httpLimits.batchItems) return answerBatchTooLarge(readId(raws[0] ?? ""));
     const answers: { id: string; text: string }[] = [];
     for (const raw of raws) {
       const text = single(raw, response);
       // One answer by hand is the answer to the whole batch.
       if (text === byHand) return byHand;
-      answers.push({ id: idOf(raw), text });
+      answers.push({ id: readId(raw), text });
     }
     const made = state.batchHabit?.(answers.map(({ text }) => text)) ?? joinAsGeth(answers, httpLimits);
     if (typeof made === "string") return made;
@@ -154,7 +154,7 @@ async function answerAsGeth(
 }
 
 /** Returns the id of a call as it is written there. */
-function idOf(raw: string): string {
+function readId(raw: string): string {
   return /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
 }
 
@@ -200,7 +200,7 @@ function serveSubscriptions(server: Server) {
   };
 }
 
-function block(
+function buildBlock(
   number: number,
   hash = `0x${number.toString(16).padStart(64, "0")}`,
   parentHash = `0x${"0".repeat(64)}`,

@@ -28,7 +28,7 @@ export type MessageSender = AsyncDisposable &
 /** Creates a sender to the gateway at this URL, which takes batches of so many items. */
 export function createMessageSender(url: string, batchItems: number): MessageSender {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const sockets = socketSource(url);
+  const sockets = createSocketSource(url);
   return {
     send: async (delivery) => {
       const { body, way } = delivery;
@@ -36,15 +36,15 @@ export function createMessageSender(url: string, batchItems: number): MessageSen
       if (way === "brokenChunks" || way === "wrongLength" || way === "cutOff") {
         // One that can be read comes first: when it is answered the connection is one that the gateway has taken.
         const pieces = [firstRequest, ...cutBroken(delivery)];
-        return wrongRefusal(await sendRaw(url, pieces, { expected: 1, quietMs: 4, giveUpMs: answerMs }));
+        return explainWrongRefusal(await sendRaw(url, pieces, { expected: 1, quietMs: 4, giveUpMs: answerMs }));
       }
       if (way === "webSocket" && expected !== undefined) {
-        const texts = await overWebSocket(await sockets.open(), body, expected.kind === "nothing" ? 1 : 2);
+        const texts = await sendOverWebSocket(await sockets.open(), body, expected.kind === "nothing" ? 1 : 2);
         if (texts === "invalid text") return undefined;
         const others = texts.filter((text) => !text.includes('"id":"last"'));
         return texts.length - others.length === 1 ? explainWrongAnswer(others.join(""), expected) : "no last answer";
       }
-      const answer = await overHttp(url, agent, delivery);
+      const answer = await sendOverHttp(url, agent, delivery);
       return answer.status === 200 ? explainWrongAnswer(answer.text, expected) : `status ${answer.status}`;
     },
     [Symbol.asyncDispose]: async () => {
@@ -54,7 +54,7 @@ export function createMessageSender(url: string, batchItems: number): MessageSen
   };
 }
 
-async function overHttp(url: string, agent: Agent, delivery: Delivery) {
+async function sendOverHttp(url: string, agent: Agent, delivery: Delivery) {
   const { body, way, pauseMs } = delivery;
   const length = way === "chunks" ? {} : { "Content-Length": body.length };
   const headers = { "Content-Type": "application/json", ...length };
@@ -76,14 +76,14 @@ async function overHttp(url: string, agent: Agent, delivery: Delivery) {
 }
 
 /** Describes what is wrong with the answer to an unreadable request, which gets a status, or the end of the connection. */
-function wrongRefusal(text: string): string | undefined {
+function explainWrongRefusal(text: string): string | undefined {
   const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status ?? "");
   const wrong = statuses.find((status) => !refusals.has(status));
   return wrong === undefined ? undefined : `status ${wrong} of what can't be read`;
 }
 
 /** Creates a source of WebSockets, one after another: a new one if the present one has had its share, or is closed. */
-function socketSource(url: string) {
+function createSocketSource(url: string) {
   let socket: WebSocket | undefined;
   let sent = 0;
   const close = async () => {
@@ -107,7 +107,11 @@ function socketSource(url: string) {
 }
 
 /** Sends a message and a last one, and returns the `replies` that come; text that is not UTF-8 ends the connection (RFC 6455). */
-function overWebSocket(socket: WebSocket, body: Buffer, replies: number): Promise<readonly string[] | "invalid text"> {
+function sendOverWebSocket(
+  socket: WebSocket,
+  body: Buffer,
+  replies: number,
+): Promise<readonly string[] | "invalid text"> {
   return new Promise((resolve, reject) => {
     const texts: string[] = [];
     const late = setTimeout(() => reject(new Error(`no answer over WebSocket to ${body.toString()}`)), answerMs);

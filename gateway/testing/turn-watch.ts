@@ -98,12 +98,12 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
       longestMs = Math.max(longestMs, ms);
       allMs += ms;
     };
-    const sink = copyingSink((text) => {
+    const sink = createCopyingSink((text) => {
       if (answer.length < shownLength) answer += text.slice(0, shownLength);
     });
     await timed(() => handle(body, { caller, memory: roomyMemory, traceContext: undefined }, sink));
     while (waiting.length + asked.length > 0) {
-      const run = waiting.shift() ?? answerOf(asked.shift());
+      const run = waiting.shift() ?? createAnswerStep(asked.shift());
       await timed(run);
     }
     return { longestMs, allMs, answer };
@@ -111,7 +111,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
 }
 
 /** Creates a sink that takes an answer as a connection does: its text becomes bytes, bytes of the node are copied. */
-function copyingSink(took: (start: string) => void): AnswerSink {
+function createCopyingSink(took: (start: string) => void): AnswerSink {
   const whole = (json: string) => took(Buffer.from(json, "latin1").toString("latin1", 0, shownLength));
   return {
     text: whole,
@@ -129,7 +129,7 @@ function copyingSink(took: (start: string) => void): AnswerSink {
 const answer = (id: string) => `{"jsonrpc":"2.0","id":${id},"result":"0x1"}`;
 
 /** Builds the node's answer to a call or a batch, and returns the step that delivers it. */
-function answerOf(call: NodeCall | undefined): () => void {
+function createAnswerStep(call: NodeCall | undefined): () => void {
   if (call === undefined) return () => undefined;
   const { id, body, sink } = call;
   const ids = body.startsWith("[") ? [...body.matchAll(/"id":(\d+),"method"/g)].map(([, one = ""]) => one) : undefined;
