@@ -10,23 +10,23 @@ import type { Traffic } from "./observe/traffic.ts";
 /** Time between two looks. */
 const intervalMs = 2_000;
 
-/** The window that calls are judged by, and the one where there are few. */
+/** Window by which calls are judged, and the longer one for few calls. */
 const windowMs = 60_000;
 const longWindowMs = 600_000;
-/** So few calls within a window say nothing, unless they fail. */
+/** Fewest calls of a window that prove anything, unless they fail. */
 const fewCalls = 20;
-/** From so many failures on, and from such a share of the calls, callers notice. */
+/** Number of failures, and share of the calls, from which callers notice. */
 const noticedFailures = 10;
 const noticedShare = 0.05;
-/** Below this share what was wrong is right again: in between it stays what it was. */
+/** Share below which a wrong condition is right again: in between it stays what it was. */
 const settledShare = 0.01;
 /** Methods that a message names, those with the most failures first. */
 const namedMethods = 3;
 
 export type CallsWatchDependencies = Readonly<{
-  /** The calls since the start. */
+  /** Returns the calls since the start. */
   traffic: () => Promise<Traffic>;
-  /** Whether the gateway serves and its node answers: other conditions say so where not, and callers are refused. */
+  /** Whether the gateway serves and its node answers: if not, other conditions say so, and callers are refused. */
   isServing: () => boolean;
   board: Pick<ConditionBoard, "get" | "set">;
   clock: Clock;
@@ -37,8 +37,8 @@ export type CallsWatchDependencies = Readonly<{
 const watchedLook: WatchedLook = { what: "The count of calls and failures", types: ["CallsAnswered"] };
 
 /**
- * Sets `CallsAnswered` by what became of the calls of the last minute, or of the last ten where few came; ends with the signal. While the gateway does not
- * serve, what callers are refused is not counted, and the condition stays what it was, unless it blames a node that is away now.
+ * Sets `CallsAnswered` by the outcomes of the calls of the last minute, or of the last ten if few came; ends with the signal. While the
+ * gateway does not serve, refused calls are not counted, and the condition stays what it was, unless it blames a node that is away now.
  */
 export async function watchCalls(
   { traffic, isServing, board, clock, log, signal }: CallsWatchDependencies,
@@ -82,11 +82,11 @@ const notJudged: ConditionReport<"CallsAnswered"> = {
 };
 
 /**
- * Says whether callers get what they call for, by the calls of a window. The node's health checks may be answered while its reads
- * fail, and a gateway that serves may have no room: neither shows in what is watched otherwise.
+ * Derives whether callers get answers, by the calls of a window. The node's health checks may be answered while its reads
+ * fail, and a serving gateway may have no room: no other condition shows either.
  *
  * @param before the condition's status at the last look: it changes only for a reason, and not because the callers rest.
- * @returns undefined where nobody has called so often yet that anything can be said.
+ * @returns undefined if too few calls came so far to say anything.
  */
 export function deriveCallsCondition(
   recent: RecentCalls,

@@ -17,26 +17,26 @@ export type NodeDependencies = Readonly<{
   head: Head;
   cache: AnswerCache;
   policy: PolicySource;
-  /** The node's WebSocket is open, for the first time or again. */
+  /** Called when the node's WebSocket opens, for the first time or again. */
   linkOpened: () => void;
-  /** A gap in the node's WebSocket is over: subscribers were sent what they missed, or were closed. */
+  /** Called when a gap in the node's WebSocket is over: subscribers were sent what they missed, or were closed. */
   gapEnded: (outcome: "bridged" | "closed") => void;
   log: Logger;
   now: () => number;
   turns: SharedTurns;
 }>;
 
-/** The node, as the gateway is connected to it: calls over HTTP, subscriptions over one WebSocket, and its head followed. */
+/** The gateway's connection to the node: calls over HTTP, subscriptions over one WebSocket, and its head followed. */
 export type Node = Disposable &
   Readonly<{
     pool: NodePool;
     hub: SubscriptionHub;
     isLinked: () => boolean;
-    /** Forgets what the node said, and closes all subscriptions: it is on another chain. */
+    /** Forgets what the node reported, and closes all subscriptions, because the node is on another chain. */
     disown: () => void;
   }>;
 
-/** Connects to the node and stays connected. What was cached is forgotten when the node may have become another one. */
+/** Connects to the node and stays connected. Cached answers are forgotten when the node may have been replaced. */
 export function startNode(
   { upstream, head: headSettings, webSocket }: GatewaySettings,
   { httpUrl, webSocketUrl, head, cache, policy, linkOpened, gapEnded, log, now, turns }: NodeDependencies,

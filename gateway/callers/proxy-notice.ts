@@ -9,8 +9,8 @@ export type ProxyNotice = (isTrusted: boolean, facts: ForwardedBy & Readonly<{ r
 const pauseMs = 3_600_000;
 
 /**
- * Logs what looks like a proxy that the settings do not fit, because then all of its clients share the limits of one: a header that gives an
- * address, from a peer that is not trusted; a trusted proxy that gives none in the header that is read.
+ * Logs signs of a proxy that the settings do not fit, because then all of its clients share the limits of one: a header that names an
+ * address, from a peer that is not trusted; a trusted proxy without one in the header that is read.
  */
 export function logProxyNotices(
   { forwardedHeader, proxyProtocol }: Readonly<{ forwardedHeader: string; proxyProtocol: boolean }>,

@@ -4,7 +4,7 @@ import type { LimitName } from "../observe/meter.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink, type AnswerSource } from "../answers/answer-sink.ts";
 import type { CallRecord } from "./call-record.ts";
 
-/** Answers with what the gateway knows by itself. */
+/** Answers with the gateway's own knowledge. */
 export function answerCall(record: CallRecord, text: string): AnswerFlow {
   record.ended("gateway");
   record.text(text, "gateway");
@@ -19,7 +19,7 @@ export function failCall(record: CallRecord, error: RpcError, limit?: LimitName)
   return finishedFlow;
 }
 
-/** Answers for a node that is not asked, because it could not answer now. */
+/** Answers in place of a node that is not queried, because it could not answer now. */
 export function answerWithoutNode(record: CallRecord, error: RpcError): AnswerFlow {
   record.ended("failed");
   record.text(formatErrorAnswer(record.id, error), "gateway");
@@ -39,7 +39,7 @@ export function refuseCall(
   return finishedFlow;
 }
 
-/** A sink that says so when its answer is over, before it hands on the end of it: with that the client's next request may begin. */
+/** A sink that calls `onEnd` when its answer is over, before it passes on the end of it: with that the client's next request may begin. */
 export class EndingSink implements AnswerSink {
   readonly #sink: AnswerSink;
   readonly #ended: () => void;
@@ -78,7 +78,7 @@ export class EndingSink implements AnswerSink {
   }
 }
 
-/** A flow that says so when its reader has given it up. */
+/** A flow that calls `onEnd` when its reader cancels it. */
 export class EndingFlow implements AnswerFlow {
   readonly #flow: AnswerFlow;
   readonly #ended: () => void;

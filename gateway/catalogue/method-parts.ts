@@ -18,21 +18,21 @@ export const perHead: CacheRule = { kind: "head" };
 export const byHash: CacheRule = { kind: "hash" };
 export const whileConnected: CacheRule = { kind: "constant" };
 
-/** The cache rule of a method whose parameter at `at` is a block. */
+/** Returns the cache rule of a method whose parameter at `at` is a block. */
 export function byBlock(at: number): CacheRule {
   return { kind: "block", at };
 }
 
-/** Parameters of calls with data: a contract's code, many calls in one, state overrides; of lists; of a method that nobody knows. */
+/** Most bytes of parameters: of calls with data (a contract's code, many calls in one, state overrides), of lists, of an unknown method. */
 export const dataParamsBytes = 524_288;
 export const listParamsBytes = 131_072;
 export const unknownParamsBytes = 65_536;
-/** The same of one whose parameters are looked through for a tracer. */
+/** The same for a method whose parameters are searched for a tracer. */
 export const searchedParamsBytes = 16_384;
 
 type Given = Pick<Method, "name" | "summary" | "params" | "result" | "cache" | "costUnits"> & Partial<Method>;
 
-/** A method that the node answers; public, a mere question and 10 seconds unless it says otherwise. */
+/** Defines a method that the node answers; public, repeatable and with 10 seconds unless it says otherwise. */
 export function defineNodeMethod(given: Given): Method {
   return { audience: "public", answeredBy: "node", timeoutMs: 10_000, repeatable: true, ...given };
 }

@@ -39,7 +39,7 @@ const audiences = {
   internal: ["public", "private", "internal"],
 } as const satisfies Record<ListenerName, readonly string[]>;
 
-/** The methods that a listener has, in the catalogue's order. */
+/** Lists the methods that a listener has, in the catalogue's order. */
 export function listMethods(catalogue: Catalogue, listener: ListenerName): readonly Method[] {
   const own: readonly string[] = audiences[listener];
   return [...catalogue.values()].filter(({ audience }) => own.includes(audience));

@@ -1,13 +1,13 @@
 import { rangeTooLarge, type RpcError } from "../errors.ts";
 import type { ChainHead } from "./head.ts";
 
-/** A bound of a range as a client may write it; absent means what the method says. */
+/** A bound of a range as a client may write it; the method decides what an absent one means. */
 export type BlockBound = bigint | "latest" | "earliest" | "safe" | "finalized";
 
-/** A range of blocks, both ends counted. */
+/** A range of blocks, both ends included. */
 export type BlockRange = Readonly<{ from: bigint; to: bigint }>;
 
-/** Reads a bound: a tag or a hexadecimal number of at most 64 bits; undefined when it is neither. */
+/** Reads a bound: a tag or a hexadecimal number of at most 64 bits; undefined if it is neither. */
 export function readBound(value: unknown): BlockBound | undefined {
   if (typeof value !== "string") return undefined;
   if (value === "latest" || value === "earliest" || value === "safe" || value === "finalized") return value;
@@ -15,8 +15,8 @@ export function readBound(value: unknown): BlockBound | undefined {
 }
 
 /**
- * The numbers that bounds stand for at this head. Where a tag's number is not known, the range is taken as wide as it can be,
- * so that no cap is passed by.
+ * Returns the numbers that bounds stand for at this head. If a tag's number is not known, the range is taken as wide as it can be,
+ * so that no cap is evaded.
  */
 export function resolveRange(from: BlockBound, to: BlockBound, head: ChainHead): BlockRange {
   return { from: resolveBound(from, head, head.finalized ?? 0n), to: resolveBound(to, head, head.latest) };
@@ -29,14 +29,14 @@ function resolveBound(bound: BlockBound, head: ChainHead, safe: bigint): bigint 
   return bound === "safe" ? safe : (head.finalized ?? safe);
 }
 
-/** The error of a range beyond its cap, in the words that clients take the permitted range from. */
+/** Builds the error of a range beyond its cap, in the words from which clients read the permitted range. */
 export function rangeAboveCap(range: BlockRange, capBlocks: number, code: number): RpcError {
   const blocks = range.to - range.from + 1n;
   const permitted = `[${formatQuantity(range.from)}, ${formatQuantity(range.from + BigInt(capBlocks) - 1n)}]`;
   return rangeTooLarge(code, { blocks, capBlocks, permitted });
 }
 
-/** A number as JSON-RPC writes quantities. */
+/** Formats a number as a quantity of JSON-RPC. */
 export function formatQuantity(number: bigint): string {
   return `0x${number.toString(16)}`;
 }

@@ -1,12 +1,12 @@
 /**
- * A map of at most so many entries, in which a new one displaces the one that was added longest ago. The order stands in a ring: to look
+ * A map of at most so many entries, in which a new one displaces the one that was added longest ago. A ring holds the order: a look
  * for the first key of a Map passes over every entry that was removed before it, tens of thousands at times.
  */
 export class LatestEntries<Value> {
   readonly #most: number;
   readonly #entries = new Map<string, Value>();
   readonly #keys: string[] = [];
-  /** Place in the ring of the oldest key, once the ring is full. */
+  /** Index in the ring of the oldest key, once the ring is full. */
   #oldest = 0;
 
   constructor(most: number) {
@@ -21,7 +21,7 @@ export class LatestEntries<Value> {
     return this.#entries.get(key);
   }
 
-  /** Sets an entry; one that is there already keeps its age. */
+  /** Sets an entry; one that already exists keeps its age. */
   set(key: string, value: Value): void {
     if (!this.#entries.has(key)) this.#add(key);
     this.#entries.set(key, value);

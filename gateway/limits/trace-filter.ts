@@ -31,8 +31,8 @@ const address = /^0x[0-9a-fA-F]{40}$/;
 
 /**
  * Checks the parameters of `trace_filter` (specification, Trace filter and Limits). A missing `fromBlock` means block 0, as
- * nodes take it, a missing `toBlock` latest. Like the log filter, it goes to the node in the form that was checked, with bounds
- * as hexadecimal numbers: the specification knows no others here.
+ * in nodes, a missing `toBlock` latest. Like the log filter, it goes to the node in the form that was checked, with bounds
+ * as hexadecimal numbers: the specification allows no other form here.
  */
 export function checkTraceParams(params: string, head: ChainHead | undefined, limit: RangeLimit): CheckedParams {
   const [given = "", ...rest] = splitElements(params);
@@ -77,14 +77,14 @@ export function checkTraceParams(params: string, head: ChainHead | undefined, li
   return splitFilter(range, limit.capBlocks, selection);
 }
 
-/** A bound as a hexadecimal number; a tag whose block only the node knows stays as it is. */
+/** Returns a bound as a hexadecimal number; a tag whose block only the node knows stays as it is. */
 function asNumber(written: unknown, resolved: bigint, { finalized }: ChainHead): unknown {
   return written === "safe" || (written === "finalized" && finalized === undefined)
     ? written
     : formatQuantity(resolved);
 }
 
-/** Addresses and paging of a filter, or what is wrong with them. */
+/** Reads addresses and paging of a filter, or describes what is wrong with them. */
 function readSelection(fields: ReadonlyMap<string, string>): Readonly<Record<string, unknown>> | string {
   const selection: Record<string, unknown> = {};
   for (const name of ["fromAddress", "toAddress"]) {

@@ -3,19 +3,19 @@ import type { AnswerSource } from "../answers/answer-sink.ts";
 /** Headers of an answer by name, in the order in which they are sent; node:http and the fast path send the same. */
 export type AnswerHeaders = readonly (readonly [name: string, value: string])[];
 
-/** Says where an answer came from. */
+/** Name of the header with an answer's origin. */
 export const sourceHeader = "X-Gatehouse-Source";
 
-/** Says how old the chain's latest block is that the node has, in whole seconds. */
+/** Name of the header with the age of the node's latest block, in whole seconds. */
 export const headAgeHeader = "X-Gatehouse-Head-Age";
 
-/** Headers that follow an answer's own while the node's latest block is older than `reportAfterMs`. */
+/** Builds the headers that follow an answer's own while the node's latest block is older than `reportAfterMs`. */
 export function buildHeadAgeHeaders(blockAgeMs: number | undefined, reportAfterMs: number): AnswerHeaders {
   if (blockAgeMs === undefined || blockAgeMs <= reportAfterMs) return [];
   return [[headAgeHeader, String(Math.floor(blockAgeMs / 1_000))]];
 }
 
-/** Headers of an answer whose length is known. */
+/** Builds the headers of an answer whose length is known. */
 export function buildWholeHeaders(source: AnswerSource, lengthBytes: number): AnswerHeaders {
   return [
     ["Content-Type", "application/json"],
@@ -24,7 +24,7 @@ export function buildWholeHeaders(source: AnswerSource, lengthBytes: number): An
   ];
 }
 
-/** Headers of an answer that a limit made. */
+/** Builds the headers of an answer that a limit made. */
 export function buildRefusedHeaders(retryAfterSeconds: number, lengthBytes: number): AnswerHeaders {
   return [
     ["Content-Type", "application/json"],
@@ -34,7 +34,7 @@ export function buildRefusedHeaders(retryAfterSeconds: number, lengthBytes: numb
   ];
 }
 
-/** Headers of an answer that is streamed; without a length node:http chunks it. */
+/** Builds the headers of an answer that is streamed; without a length node:http chunks it. */
 export function buildStreamHeaders(source: AnswerSource, lengthBytes: number | undefined): AnswerHeaders {
   if (lengthBytes !== undefined) return buildWholeHeaders(source, lengthBytes);
   return [
@@ -43,7 +43,7 @@ export function buildStreamHeaders(source: AnswerSource, lengthBytes: number | u
   ];
 }
 
-/** Headers as lines, each with its end. */
+/** Formats headers as lines, each with its line end. */
 export function formatHeaderLines(headers: AnswerHeaders): string {
   return headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
 }

@@ -7,7 +7,7 @@ const extensionBytes = 8_192;
 /** Longest trailer section that is read here, with the empty line that ends it. */
 const trailerBytes = 4_096;
 const token = "[\\w!#$%&'*+.^`|~-]+";
-/** A size, and extensions that nobody gave a meaning here (RFC 9112, section 7.1.1). */
+/** A size, and extensions, which mean nothing here (RFC 9112, section 7.1.1). */
 const sizeLine = new RegExp(`^[0-9a-fA-F]{1,8}(?:;${token}(?:=(?:${token}|"[ !#-\\[\\]-~]*"))?)*\r\n$`);
 const sizeLineStart = /^[0-9a-fA-F]{0,8}(?:;[^\n]*)?\r?$/;
 const carriageReturn = 0x0d;
@@ -26,8 +26,8 @@ const odd = { kind: "odd" } as const;
 const wasteful = { kind: "wasteful" } as const;
 
 /**
- * Reads the chunked body of a request that begins at `startsAt` of its bytes (RFC 9112, section 7.1). Extensions of chunks are passed over, and
- * trailers dropped, where they can't be taken for anything else. Called again with more bytes, it goes on where it was.
+ * Reads the chunked body of a request that begins at `startsAt` of its bytes (RFC 9112, section 7.1). Extensions of chunks are passed over,
+ * and trailers dropped, if they can't be taken for anything else. Called again with more bytes, it continues where it was.
  */
 export class ChunkedRequest {
   readonly #startsAt: number;
@@ -37,7 +37,7 @@ export class ChunkedRequest {
   #chunks = 0;
   #extensionBytes = 0;
 
-  /** @param limitBytes Of the body; a longer one is odd. */
+  /** @param limitBytes Most bytes of the body; a longer one is odd. */
   constructor(startsAt: number, limitBytes: number) {
     this.#startsAt = startsAt;
     this.#at = startsAt;
@@ -71,7 +71,7 @@ export class ChunkedRequest {
     return isShort && sizeLineStart.test(bytes.toString("latin1", this.#at));
   }
 
-  /** Reads what comes after the last chunk's line: nothing but an empty line, or trailers and one. */
+  /** Reads the end after the last chunk's line: nothing but an empty line, or trailers and one. */
   #readEnd(bytes: Buffer, startsAt: number): ChunkedReading {
     if (bytes.length < startsAt + 2) return partial;
     if (bytes[startsAt] === carriageReturn && bytes[startsAt + 1] === newline) return this.#whole(bytes, startsAt + 2);
@@ -99,9 +99,9 @@ export class ChunkedRequest {
   }
 }
 
-/** Chunks of one body that may be of any size: who writes a call token by token sends a few thousand. */
+/** Chunks of one body that may be of any size: a caller that writes a call token by token sends a few thousand. */
 export const freeChunks = 4_096;
-/** Bytes that chunks beyond them have on average, at least. */
+/** Fewest bytes that chunks beyond them have on average. */
 export const leastBytes = 64;
 
 /**

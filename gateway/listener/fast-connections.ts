@@ -33,8 +33,8 @@ export type FastPathDependencies = Readonly<{
 }>;
 
 /**
- * Puts the fast path in front of a node:http server: it gets every new connection first, and the server what the fast path
- * gives up. Call it before the server listens. Disposing of it ends the looks at its connections, not the connections.
+ * Puts the fast path in front of a node:http server: it gets every new connection first, and the server those that the fast path
+ * passes on. Call it before the server listens. Disposing of it ends the looks at its connections, not the connections.
  */
 export function serveFastConnections(
   server: Server,

@@ -5,7 +5,7 @@ import { createCorks } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { buildRefusedHeaders, buildStreamHeaders, buildWholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
-/** Headers before and after an answer's own, and whether the connection ends with it, which may become so while it is waited for. */
+/** Headers before and after an answer's own, and whether the connection ends with it, which may become so while it is awaited. */
 export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeaders; isLast: () => boolean }>;
 
 /** Longest answer that is written with its end; a longer one may have to wait for its reader. */
@@ -13,7 +13,7 @@ const smallBytes = 8_192;
 
 const corks = createCorks();
 
-/** Answers that are written in one turn, as a rule: memory of so many of each size is kept. */
+/** Answers that are written in one turn, as a rule: memory for so many of each size is kept. */
 const writtenAtOnce = 16;
 
 const scratch = new ScratchBuffers(writtenAtOnce);
@@ -62,8 +62,8 @@ export function createHttpSink(
 }
 
 /**
- * Lets the response's reader steer the flow: a slow one pauses it, one that goes ends it. What is held for an answer that was written at once
- * is let go, too, when its reader has taken it.
+ * Lets the response's reader control the flow: a slow one pauses it, one that goes ends it. Memory that is held for an answer that was
+ * written at once is released when its reader has taken it.
  */
 export function steer(response: ServerResponse, backlog: ClientBacklog, flow: AnswerFlow): void {
   if (response.writableFinished) return;

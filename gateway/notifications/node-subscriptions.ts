@@ -13,20 +13,19 @@ export type NodeSubscriptionsDependencies = Readonly<{
 
 /** The subscriptions that the node has for the gateway, by the node's ids. */
 export type NodeSubscriptions = Readonly<{
-  /** Subscribes; the answer's result is the node's id. One that nobody wants by then, or whose connection is lost, is ended. */
+  /** Subscribes; the answer's result is the node's id. A subscription that nobody wants by then, or whose connection is lost, is ended. */
   begin: (shared: SharedSubscription) => Promise<NodeAnswer>;
   end: (shared: SharedSubscription) => void;
-  /** A notification came: the node's id and the result, JSON text. */
+  /** Receives a notification: the node's id and the result, JSON text. */
   notified: (id: string, result: string) => void;
-  /** The connection is gone, and all subscriptions with it. */
+  /** Forgets all subscriptions after the connection is gone. */
   lost: () => void;
   size: () => number;
 }>;
 
-/** Has none at first. */
 export function createNodeSubscriptions({ link, isWanted, notify }: NodeSubscriptionsDependencies): NodeSubscriptions {
   const byId = new Map<string, SharedSubscription>();
-  /** `requesting`: subscriptions that are being requested from the node; `early`: what came before its answers were read. */
+  /** `requesting`: number of subscriptions that are being requested; `early`: notifications that came before their answers were read. */
   const state = { losses: 0, requesting: 0, early: [] as (readonly [id: string, result: string])[] };
 
   const unsubscribe = (id: string) => void link().call("eth_unsubscribe", `[${id}]`);

@@ -8,7 +8,7 @@ export type RememberedBlock = Readonly<{
   madeAtMs: number | undefined;
 }>;
 
-/** The newest blocks that subscribers were sent, in rising order; those that a reorganisation replaced are gone. */
+/** The newest blocks that subscribers were sent, in ascending order; those that a reorganisation replaced are gone. */
 export type RecentBlocks = Readonly<{
   note: (block: RememberedBlock) => void;
   blocks: () => readonly RememberedBlock[];
@@ -32,7 +32,7 @@ export function createRecentBlocks(limit: number): RecentBlocks {
   };
 }
 
-/** Reads a block or a header, JSON text; undefined when it is neither. */
+/** Reads a block or a header, JSON text; undefined if it is neither. */
 export function readBlock(json: string): RememberedBlock | undefined {
   const members = readObject(json);
   const number = readQuantity(members?.get("number"));
@@ -43,7 +43,7 @@ export function readBlock(json: string): RememberedBlock | undefined {
   return { number, hash, parentHash: members?.get("parentHash"), madeAtMs };
 }
 
-/** Reads a quantity that stands in JSON text; undefined when it is invalid. */
+/** Reads a quantity in JSON text; undefined if it is invalid. */
 export function readQuantity(json: string | undefined): bigint | undefined {
   return json !== undefined && /^"0x[0-9a-fA-F]{1,16}"$/.test(json) ? BigInt(json.slice(1, -1)) : undefined;
 }

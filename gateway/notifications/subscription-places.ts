@@ -3,19 +3,18 @@ import { rpcErrors, tooManyUpstreamSubscriptionsOfCaller, type RpcError } from "
 /** Bounds of the subscriptions that the node has for the gateway. */
 export type SubscriptionPlacesOptions = Readonly<{
   upstreamSubscriptions: number;
-  /** Of those, how many one caller may have begun. */
+  /** Most of those that one caller may have begun. */
   upstreamSubscriptionsPerCaller: number;
 }>;
 
 /** Places for subscriptions at the node, in all and by the caller who began them. */
 export type SubscriptionPlaces = Readonly<{
-  /** Takes a place, or returns why there is none. */
+  /** Takes a place, or returns the error that refuses it. */
   acquire: (caller: string) => RpcError | undefined;
-  /** Gives a place back that was taken. */
+  /** Releases a place. */
   release: (caller: string) => void;
 }>;
 
-/** Creates places of which none is taken. */
 export function createSubscriptionPlaces({
   upstreamSubscriptions,
   upstreamSubscriptionsPerCaller,

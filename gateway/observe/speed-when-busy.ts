@@ -45,13 +45,13 @@ export function preferSpeed(): void {
 
 /** Time between two ticks; how late one comes is the delay. Ten a second cost an idle process nothing that can be measured. */
 const tickMs = 100;
-/** Ticks that are looked back on: half a second. */
+/** Number of ticks that are kept: half a second. */
 const ticksKept = 5;
 
-/** Watches how late this process's event loop runs. */
+/** Watch of the delay of this process's event loop. */
 export type LoopDelay = Disposable & Readonly<{ delayMs: () => number }>;
 
-/** Starts to watch; the delay is the worst of the last half second. */
+/** Starts the watch; the delay is the worst of the last half second. */
 export function watchLoopDelay({ now }: Readonly<{ now: () => number }>): LoopDelay {
   const delays = Array.from({ length: ticksKept }, () => 0);
   let tickedAt = now();

@@ -13,7 +13,7 @@ export type ReadsInFlight = Readonly<{
 }>;
 
 /**
- * Creates an empty set of reads. Each hash has one place, of which the latest read has hold: one that lost its place can't be joined any
+ * Creates an empty set of reads. Each hash has one place, which the latest read holds: one that lost its place can't be joined any
  * more, which is all that it loses. A map, with an entry made and removed by every read, would cost several times as much, and its
  * abandoned tables keep alive what was ever in them.
  */

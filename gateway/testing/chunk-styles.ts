@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 
-/** A chunked body, right or wrong: what stands before and after its sizes, and how long its chunks are. */
+/** Style of a chunked body, right or wrong: the text before and after its sizes, and the length of its chunks. */
 export type ChunkStyle = Readonly<{ size: number; before: string; after: string; end: string }>;
 
 /** Chunks as clients send them. */
@@ -10,14 +10,14 @@ export const plainChunks = fc.record({
   after: fc.constant(""),
   end: fc.constant("0\r\n\r\n"),
 });
-/** Well-formed, with what next to nobody sends: extensions and trailers. */
+/** Well-formed chunks with parts that next to nobody sends: extensions and trailers. */
 export const fullChunks = fc.record({
   size: fc.integer({ min: 1, max: 80 }),
   before: fc.constantFrom("", "0"),
   after: fc.constantFrom("", ";a", ';a=b;c="d e"'),
   end: fc.constantFrom("0\r\n\r\n", "0;a\r\n\r\n", "0\r\nX-Sum: 1\r\nX-Other:2\r\n\r\n"),
 });
-/** Any. */
+/** Chunks of any style. */
 export const chunkStyle = fc.oneof(
   plainChunks,
   fc.record({
@@ -56,7 +56,7 @@ export const chunkStyle = fc.oneof(
   }),
 );
 
-/** A body in chunks, as a binary string. */
+/** Formats a body in chunks, as a binary string. */
 export function formatChunked(body: string, { size, before, after, end }: ChunkStyle, newline: string): string {
   const pieces: string[] = [];
   for (let at = 0; at < body.length; at += size) pieces.push(body.slice(at, at + size));

@@ -5,16 +5,16 @@ import { gzipSync } from "node:zlib";
 /** Limits of a node's HTTP interface. The defaults are geth's (its `rpc` package and `node` defaults). */
 export type HttpLimits = Readonly<{
   bodyBytes: number;
-  /** Calls of one batch. */
+  /** Most calls of one batch. */
   batchItems: number;
-  /** Bytes of the results of one batch. */
+  /** Most bytes of the results of one batch. */
   batchResponseBytes: number;
 }>;
 
 /** geth's own limits: `defaultBodyLimit`, `BatchRequestLimit`, `BatchResponseMaxSize`. */
 export const gethLimits: HttpLimits = { bodyBytes: 5_242_880, batchItems: 1_000, batchResponseBytes: 25_000_000 };
 
-/** Reads a request as geth's HTTP server does: what it refuses it has answered, and nothing comes of it. */
+/** Reads a request as geth's HTTP server does. Returns undefined for one that it has refused, or whose sender is gone. */
 export async function readAsGeth(
   request: IncomingMessage,
   response: ServerResponse,
@@ -34,7 +34,7 @@ export async function readAsGeth(
   return body.toString("utf8");
 }
 
-/** Sends an answer as geth does: compressed for whoever says that it takes that. */
+/** Sends an answer as geth does: compressed for clients that accept that. */
 export function sendAsGeth(request: IncomingMessage, response: ServerResponse, text: string): void {
   const isCompressed = request.headers["accept-encoding"]?.includes("gzip") === true;
   const body = isCompressed ? gzipSync(text) : Buffer.from(text);
@@ -43,12 +43,12 @@ export function sendAsGeth(request: IncomingMessage, response: ServerResponse, t
   response.end(body);
 }
 
-/** geth's answer to a batch of more calls than it takes: one error, under the id of the first. */
+/** Formats geth's answer to a batch of more calls than it takes: one error, under the id of the first. */
 export function answerBatchTooLarge(firstId: string): string {
   return `[{"jsonrpc":"2.0","id":${firstId},"error":{"code":-32600,"message":"batch too large"}}]`;
 }
 
-/** geth's answer to a batch: the calls after those whose results were too much get an error each. */
+/** Formats geth's answer to a batch: the calls after those whose results were too much get an error each. */
 export function joinAsGeth(
   answers: readonly Readonly<{ id: string; text: string }>[],
   { batchResponseBytes }: HttpLimits,

@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { WebSocket, type ClientOptions } from "ws";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** A WebSocket client that keeps what it gets. */
+/** A WebSocket client that keeps what it receives. */
 export type TestClient = AsyncDisposable &
   Readonly<{
     socket: WebSocket;
     texts: string[];
-    /** Sends a text and waits for the next message that is no notification. */
+    /** Sends a text and waits for the next message that is not a notification. */
     ask: (text: string) => Promise<string>;
     closed: Promise<readonly [code: number, reason: string]>;
   }>;
 
-/** Connects to a gateway's WebSocket; `headers` go with the upgrade, `behaviour` is how the client is, if not as most are. */
+/** Connects to a gateway's WebSocket; `headers` go with the upgrade, `behaviour` holds what is unusual about the client. */
 export async function connectTestClient(
   httpUrl: string,
   headers: Readonly<Record<string, string>> = {},

@@ -2,28 +2,28 @@ import type { NodeFailure } from "../errors.ts";
 import { AnswerParts, type AnswerSink, type AnswerSource } from "../answers/answer-sink.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 
-/** Takes a collected answer. */
+/** Receiver of a collected answer. */
 export type CollectedReceiver = Readonly<{
-  /** The whole answer. The bytes hold until this returns: what is to stay is copied. */
+  /** Receives the whole answer. The bytes hold until this returns: what is to stay is copied. */
   whole: (body: Buffer) => void;
   fail: (failure: NodeFailure) => void;
-  /** The answer is longer than may be collected: it goes on from its beginning to the sink that is given, if one is. */
+  /** Called for an answer that is too long to be collected: it goes on from its beginning to the returned sink, if there is one. */
   tooLong: () => AnswerSink | undefined;
 }>;
 
-/** Collects an answer of at most `limitBytes`. A longer one goes on to the sink that `tooLong` gives, or is let run dry. */
+/** Collects an answer of at most `limitBytes`. A longer one goes on to the sink that `tooLong` returns, or is discarded. */
 export class CollectedAnswer implements AnswerSink {
   readonly #limitBytes: number;
   readonly #receiver: CollectedReceiver;
   readonly #memory: HeldBytes | undefined;
-  /** Made with the first part: most answers come whole. */
+  /** Created with the first part: most answers come whole. */
   #parts: AnswerParts | undefined;
   #lengthBytes: number | undefined;
   #source: AnswerSource = "node";
   #isTooLong = false;
   #onward: AnswerSink | undefined;
 
-  /** @param memory What is collected is held in it; without it, whoever bounds the number of such answers bounds their bytes. */
+  /** @param memory Memory of the collected parts; without it, whoever bounds the number of such answers bounds their bytes. */
   constructor(limitBytes: number, receiver: CollectedReceiver, memory?: HeldBytes) {
     this.#memory = memory;
     this.#limitBytes = limitBytes;

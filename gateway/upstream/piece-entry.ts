@@ -3,20 +3,20 @@ import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
 /** Callbacks of an entry to the piece that it is in. */
 type EntryPiece = Readonly<{
-  /** Its call was given up. */
+  /** Called when its call is cancelled. */
   left: () => void;
-  /** Another caller waits for its answer. */
+  /** Called when another caller waits for its answer. */
   joined: (caller: string) => void;
 }>;
 
-/** One call in a piece; when it is queried again alone, it steers that. */
+/** One call in a piece; if it is sent again alone, the entry controls that. */
 export class PieceEntry implements NodeFlow {
   readonly call: NodeCall;
   readonly #piece: EntryPiece;
   #own: NodeFlow | undefined;
-  /** Made with the first other caller that joins. */
+  /** Created with the first other caller that joins. */
   #joiners: Set<string> | undefined;
-  /** Whether it was given up, or has its answer. */
+  /** Whether it was cancelled, or has its answer. */
   isOver = false;
 
   constructor(call: NodeCall, piece: EntryPiece) {

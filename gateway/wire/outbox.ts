@@ -1,35 +1,35 @@
 import type { Socket } from "node:net";
 import { ScratchBuffers } from "./scratch-buffers.ts";
 
-/** Pieces that wait at most, and their length together; beyond either they are written at once. */
+/** Most pieces that wait, and their length together; beyond either they are written at once. */
 const waitingPieces = 128;
 const waitingBytes = 262_144;
 
 /**
  * Short messages on their way to sockets. They are written together once the event loop has read what had come, not one after each
- * read: a write wakes its receiver, which costs more than the write itself when the receiver has just gone to sleep again, and
- * what reads and what writes stay in the processor's caches. A message alone goes out in the same turn of the loop.
+ * read: a write wakes its receiver, which costs more than the write itself if the receiver has just gone to sleep again, and
+ * the code that reads and the code that writes stay in the processor's caches. A message alone goes out in the same turn of the loop.
  */
 export type Outbox = Readonly<{
-  /** Writes a binary string; in the order of calls. */
+  /** Writes a binary string, in the order of calls. */
   write: (socket: Socket, text: string) => void;
   /** Writes a binary string and bytes after it, which are copied. */
   writeBytes: (socket: Socket, text: string, bytes: Buffer) => void;
-  /** Does something with a socket when what was written to it before has gone out. */
+  /** Runs something with a socket after everything written to it before. */
   after: (socket: Socket, run: (socket: Socket) => void) => void;
-  /** Writes what waits, at once: before a socket is written to, ended or given away by other means. */
+  /** Writes the waiting pieces at once: before a socket is written to, ended or passed on by other means. */
   flush: () => void;
   /** Memory for messages that are too long to wait. */
   scratch: ScratchBuffers;
 }>;
 
-/** Longest message that should wait here; a longer one is written by whoever counts what its reader does not take. */
+/** Longest message that should wait here; a longer one is written where the bytes that its reader does not take are counted. */
 export const outboxBytes = 9_216;
 
 /** Creates an empty outbox. */
 export function createOutbox(): Outbox {
   const sockets: Socket[] = [];
-  /** For each socket a text, or where in `copied` its bytes end (they begin where the ones before end), or what is done with it. */
+  /** Piece for each socket: a text, the end of its bytes in `copied` (they begin where the previous ones end), or a function to run with it. */
   const pieces: (string | number | ((socket: Socket) => void))[] = [];
   let copied: Buffer | undefined;
   let copiedTo = 0;
@@ -92,10 +92,12 @@ export function createOutbox(): Outbox {
 /** Most sockets that are held back at a time. */
 const socketsMost = 128;
 
-/** Holds back what is written to sockets until the event loop has read what had come, and then writes it together: what an `Outbox` is for node:http. */
+/**
+ * Holds back what is written to sockets until the event loop has read what had come, and then writes it together: the counterpart of `Outbox`
+ * for node:http.
+ */
 export type Corks = Readonly<{ add: (socket: Socket) => void }>;
 
-/** Creates corks for sockets of which none is held back yet. */
 export function createCorks(): Corks {
   const sockets = new Set<Socket>();
   let isArmed = false;

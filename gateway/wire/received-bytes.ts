@@ -2,7 +2,7 @@ const nothing = Buffer.alloc(0);
 
 /**
  * Bytes in the order of their arrival, in one buffer that grows by doubling: bodies that come byte by byte cost at most twice their size,
- * and time in proportion to it. What was handed out by `bytes` stays as it was; only what comes after it is written.
+ * and time in proportion to it. Bytes that `bytes` has returned stay as they were; only those after them are written.
  */
 export class ReceivedBytes {
   #buffer: Buffer = nothing;
@@ -20,7 +20,7 @@ export class ReceivedBytes {
     return this.#buffer.length;
   }
 
-  /** All that was received and not dropped. */
+  /** All bytes that were received and not dropped. */
   get bytes(): Buffer {
     const isAll = this.#start === 0 && this.#end === this.#buffer.length;
     return isAll ? this.#buffer : this.#buffer.subarray(this.#start, this.#end);
@@ -55,7 +55,7 @@ export class ReceivedBytes {
   }
 }
 
-/** Bytes that keep no more than themselves alive: a part of a buffer that is more than twice as large is copied. */
+/** Returns bytes that keep no more than themselves alive: a part of a buffer that is more than twice as large is copied. */
 export function copyToOwnMemory(bytes: Buffer): Buffer {
   return bytes.buffer.byteLength > 2 * bytes.length ? Buffer.from(bytes) : bytes;
 }

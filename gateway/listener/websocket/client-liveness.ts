@@ -1,17 +1,17 @@
 import type { WebSocket } from "ws";
 
-/** Whether a client is there, found out by pings. */
+/** Liveness of a client, found out by pings. */
 export type ClientLiveness = Readonly<{
-  /** It answered. */
+  /** Notes that the client answered. */
   heard: () => void;
-  /** Pings it; drops it when the last ping had no answer. */
+  /** Pings the client; drops it if the last ping had no answer. */
   ping: () => void;
 }>;
 
 /** `droppedAsSilent` is called before a client that answers no ping is dropped. */
 export type ClientLivenessDependencies = Readonly<{ unsentBytes: () => number; droppedAsSilent: () => void }>;
 
-/** Makes the watch over one client. */
+/** Creates the watch of one client. */
 export function watchLiveness(
   socket: WebSocket,
   { unsentBytes: unsent, droppedAsSilent }: ClientLivenessDependencies,
@@ -38,8 +38,8 @@ export function watchLiveness(
 }
 
 /**
- * Answers a client's pings: of those that come in one turn of the event loop the last (RFC 6455, section 5.5.3). Thousands fit into what is read at
- * once, and each answer would be a separate write.
+ * Answers a client's pings: of those that come in one turn of the event loop the last (RFC 6455, section 5.5.3). Thousands fit into one
+ * read, and each answer would be a separate write.
  */
 export function answerPings(socket: WebSocket): void {
   let latest: Buffer | undefined;
@@ -66,8 +66,8 @@ export type PingRounds<Client extends Pinged> = Disposable &
   Readonly<{ add: (client: Client) => void; remove: (client: Client) => void }>;
 
 /**
- * Pings clients, each once in `intervalMs`, some at a time: thousands at once, and their answers, would hold up all that comes
- * meanwhile.
+ * Pings clients, each once in `intervalMs`, some at a time: thousands at once, and their answers, would hold up everything
+ * else.
  */
 export function startPingRounds<Client extends Pinged>(intervalMs: number): PingRounds<Client> {
   const count = Math.min(mostRounds, Math.max(1, Math.floor(intervalMs / roundMs)));

@@ -20,7 +20,7 @@ export type ClientSessionDependencies = Readonly<{
   handle: MessageHandler;
   turns: SharedTurns;
   hub: SubscriptionHub;
-  /** The client was dropped, and why. */
+  /** Called when the client was dropped, with the reason. */
   dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
 }>;
@@ -28,9 +28,9 @@ export type ClientSessionDependencies = Readonly<{
 /** A WebSocket client being served. */
 export type ClientSession = Readonly<{
   subscriptions: () => number;
-  /** Pings the client; drops it when the last ping had no answer. */
+  /** Pings the client; drops it if the last ping had no answer. */
   ping: () => void;
-  /** Answers what is under way, then closes with 1001; settles when that is done. */
+  /** Finishes the calls in flight, then closes with 1001; settles when that is done. */
   leave: () => Promise<void>;
 }>;
 
@@ -117,20 +117,20 @@ function asBuffer(data: RawData): Buffer {
 /** Close code of a server that stops (RFC 6455, section 7.4.1). */
 const goingAway = 1001;
 
-/** A client's way out when the gateway stops: it is closed when the calls that it has under way are answered. */
+/** Close of a client when the gateway stops: after the calls that it has in flight are answered. */
 export type GracefulClose = Readonly<{
   hasBegun: () => boolean;
-  /** Reads nothing more of the client, and closes it when nothing is under way. */
+  /** Reads nothing more of the client, and closes it once no call is in flight. */
   begin: (callsUnderWay: number) => void;
-  /** Reports how many calls are still under way. */
+  /** Reports how many calls are still in flight. */
   left: (callsUnderWay: number) => void;
-  /** The client is gone by itself. */
+  /** Notes that the client is gone by itself. */
   gone: () => void;
   /** Settles when the client is closed, or gone. */
   done: Promise<void>;
 }>;
 
-/** Creates the way out of one client; `afterAll` runs something once all that it was sent is written. */
+/** Creates the close of one client; `afterAll` runs something once all that it was sent is written. */
 function createGracefulClose(socket: WebSocket, afterAll: (run: () => void) => void): GracefulClose {
   const { promise, resolve } = Promise.withResolvers<void>();
   let hasBegun = false;

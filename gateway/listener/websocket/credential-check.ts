@@ -1,17 +1,18 @@
 import type { CallerIdentity } from "../../callers/caller.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 
-/** Checks again whose a client's key or token is. */
+/** Identifies again the holder of a client's key or token. */
 export type IdentifyAgain = () => CallerIdentity | Promise<CallerIdentity>;
 
-/** Close code of a server that may not go on (RFC 6455, section 7.4.1). */
+/** Close code of a connection that may not continue (RFC 6455, section 7.4.1). */
 const policyViolation = 1008;
-/** Time in which a client may answer the close; it is served no further than that. */
+/** Time in which a client may answer the close; nothing else of it is served. */
 const goneWithinMs = 1_000;
 
 /**
- * Creates the check whether a connected client is still who it was when it connected. One whose key or token was withdrawn, has expired or has got another
- * tier is closed with 1008: it can connect again with what is good then, and its subscriptions end with what they were allowed by.
+ * Creates the check whether a connected client still has the identity with which it connected. One whose key or token was withdrawn, has
+ * expired or has got another tier is closed with 1008: it can connect again with a valid one, and its subscriptions end with the credential
+ * that allowed them.
  */
 export function createCredentialCheck(
   { socket, caller }: Pick<ConnectedClient, "socket" | "caller">,

@@ -2,7 +2,7 @@ import { copyText } from "../../json-rpc/read-answer.ts";
 import { createFrequencySketch, createSecondChanceStore, type SecondChanceStore } from "./second-chance-store.ts";
 
 /**
- * Entries, and the share of all bytes, below which everything is kept: what nobody requests again costs nothing to speak of in a cache
+ * Entries, and the share of all bytes, below which everything is kept: results that nobody requests again cost next to nothing in a cache
  * that is nearly empty.
  */
 const roomyEntries = 1_024;
@@ -12,26 +12,26 @@ const roomyShare = 1 / 16;
 export type AnswerCacheOptions = Readonly<{ totalBytes: number; entryBytes: number }>;
 
 /**
- * Results of reads, by method and parameters: those that can't change, and those of the present head, which go all at once
+ * Results of reads, by method and parameters: those that can't change, and those of the present head, which all go at once
  * when the head changes. Both together are bounded in bytes; the larger gives way, so that neither drives the other out.
  */
 export type AnswerCache = Readonly<{
   get: (key: string, generation: number) => string | undefined;
   /**
-   * Counts a read that was not found, by the `hashKey` of its key. Answers whether its result is to be kept: when it is not the first one
-   * of late, or when there is plenty of room.
+   * Counts a read that was not found, by the `hashKey` of its key. Returns whether its result is to be kept: if it is not the first one
+   * of late, or if there is plenty of room.
    */
   admits: (hash: number) => boolean;
-  /** A result that was kept for ever. */
+  /** Returns a result that was kept for ever. */
   getLasting: (key: string) => string | undefined;
   /** Keeps a result while the head's generation is this one. Generations only grow. */
   putForHead: (key: string, json: string, generation: number) => void;
-  /** Counts how often the cache was cleared: what was requested in one epoch is not kept in another. */
+  /** Returns how often the cache was cleared: results that were requested in one epoch are not kept in another. */
   epoch: () => number;
   /** Keeps a result that can't change, unless the cache was cleared since the epoch in which it was requested. */
   putForEver: (key: string, json: string, requestedIn: number) => void;
   clear: () => void;
-  /** Makes so many bytes free, if it has them. */
+  /** Frees so many bytes, if it has them. */
   giveUp: (bytes: number) => void;
   bytes: () => number;
   entries: () => number;
