@@ -1,12 +1,12 @@
 import type { ConfigChange } from "./monitor-change.ts";
 import { formatValue } from "./shown-value.ts";
 
-/** One change as a person reads it, with its reason. */
+/** Describes one change for a person, with its reason. */
 export function describeChange(change: ConfigChange): string {
   return `${formatChange(change)} (${change.reason})`;
 }
 
-/** One change as a person reads it, without its reason. */
+/** Describes one change for a person, without its reason. */
 export function formatChange(change: ConfigChange): string {
   switch (change.kind) {
     case "create":

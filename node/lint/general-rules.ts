@@ -2,7 +2,7 @@ import { withoutCredentials } from "../conf/shown-value.ts";
 import type { ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";
 
-/** A key that stands twice in one object: readers differ in which one counts. */
+/** Finds keys that stand twice in one object: readers differ in which one counts. */
 export function findDuplicateKeys(tree: ConfigTree): readonly LintFinding[] {
   const seen = new Map<string, number>();
   return tree.properties().flatMap(({ path, keyPosition }): LintFinding[] => {
@@ -17,7 +17,7 @@ export function findDuplicateKeys(tree: ConfigTree): readonly LintFinding[] {
   });
 }
 
-/** Values that look like secrets (specification, "Authentication", 3: never in source or configuration files). */
+/** Finds values that look like secrets (specification, "Authentication", 3: never in source or configuration files). */
 export function findSecretsInFile(tree: ConfigTree): readonly LintFinding[] {
   return tree.properties().flatMap(({ path, key, value, position }): LintFinding[] => {
     if (typeof value !== "string" || !looksSecret(key, value)) return [];
@@ -27,7 +27,7 @@ export function findSecretsInFile(tree: ConfigTree): readonly LintFinding[] {
   });
 }
 
-/** Comments are read by whoever reads the file. */
+/** Finds secrets in comments, which everybody reads who reads the file. */
 export function findSecretsInComments(tree: ConfigTree): readonly LintFinding[] {
   return tree.comments().flatMap(({ written, position }): LintFinding[] => {
     if (withoutSecretShapes(written) === written) return [];
@@ -37,7 +37,7 @@ export function findSecretsInComments(tree: ConfigTree): readonly LintFinding[] 
   });
 }
 
-/** The values that {@link findSecretsInFile} finds, as they are written and as JSON, for those who print parts of the file. */
+/** Lists the values that {@link findSecretsInFile} finds, as they are written and as JSON, for callers that print parts of the file. */
 export function findWrittenSecrets(tree: ConfigTree): readonly string[] {
   return tree.properties().flatMap(({ key, value, written }) => {
     return typeof value === "string" && looksSecret(key, value) ? [written, JSON.stringify(value)] : [];
@@ -47,7 +47,7 @@ export function findWrittenSecrets(tree: ConfigTree): readonly string[] {
 const secretName = /(^|_)(private_?key|secret|password|passphrase|mnemonic|api_?key|token)$/i;
 const urlWithPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
 
-/** Texts that are secrets wherever they stand: a key of 32 bytes in hexadecimal, a PEM key, a phrase of 12 to 24 words. */
+/** Patterns of texts that are secrets anywhere: a key of 32 bytes in hexadecimal, a PEM key, a phrase of 12 to 24 words. */
 const shapes: readonly RegExp[] = [
   /(?<![0-9a-zA-Z])(?:0x)?[0-9a-fA-F]{64}(?![0-9a-zA-Z])/g,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----)?/g,
@@ -57,7 +57,7 @@ const shapes: readonly RegExp[] = [
 /** A line of a PEM key whose beginning is not shown; no path has all of this. */
 const pemLine = /(?<![\w+/.])(?!\/)(?=\S*[A-Z])(?=\S*[a-z])(?=\S*\d)[A-Za-z0-9+/]{60,}={0,2}/g;
 
-/** A name of a secret, then what stands in quotes, or what holds a digit and so is no word of a sentence. */
+/** Name of a secret, then a text in quotes, or one with a digit, which is no word of a sentence. */
 const named =
   /((?:private[ _-]?key|secret|password|passphrase|mnemonic|api[ _-]?key|token)["']?[ \t]*[:=][ \t]*)(?:(["'])[^"'\n/\\.]{4,}\2|(?=\S*\d)[^\s"',;/\\.]{6,}(?![/\\.]))/gi;
 
@@ -68,7 +68,7 @@ export function looksSecret(key: string, value: string): boolean {
   return secretName.test(key) && value !== "" && !/[/\\.]/.test(value);
 }
 
-/** A text, say a comment, with what looks like a secret masked. Pure. */
+/** Masks everything in a text, such as a comment, that looks like a secret. Pure. */
 export function withoutSecretShapes(text: string): string {
   return [...shapes, pemLine]
     .reduce((before, shape) => before.replace(shape, "[secret]"), withoutCredentials(text))

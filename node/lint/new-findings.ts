@@ -8,13 +8,13 @@ export function isRefusing({ rule }: LintFinding): boolean {
   return refusing.has(rule);
 }
 
-/** New findings. A node runs with what it has: only what is wrong for a new version, and was not for the old one, speaks against it. Pure. */
+/** Lists new findings. A node runs with the old ones: only what is wrong for a new version, and was not for the old one, speaks against it. Pure. */
 export function listNewFindings(found: readonly LintFinding[], before: readonly LintFinding[]): readonly LintFinding[] {
   const known = new Set(before.map(({ rule, path }) => `${rule} ${path}`));
   return found.filter(({ rule, path }) => !known.has(`${rule} ${path}`));
 }
 
-/** A finding of node.conf in one line. Pure. */
+/** Formats a finding of node.conf in one line. Pure. */
 export function formatFinding({ path, line, message, fix }: LintFinding): string {
   return `node.conf, line ${line}: ${[path, message].filter(Boolean).join(" ")} ${fix}`;
 }
