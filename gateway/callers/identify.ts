@@ -24,17 +24,17 @@ export function identifyByAddress(
   tierName: string,
   { client, notice }: Readonly<{ client: ClientAddress; notice?: ProxyNotice }>,
 ): Identify {
-  const identityOf = (network: string): CallerIdentity => ({
+  const buildIdentity = (network: string): CallerIdentity => ({
     kind: "caller",
     caller: { key: `${listener} ${network}`, listener, tierName },
   });
-  const identityOfPeer = memoize(kept, (remoteAddress) =>
-    identityOf(toAddressKey(client.of(remoteAddress, undefined))),
+  const identifyPeer = memoize(kept, (remoteAddress) =>
+    buildIdentity(toAddressKey(client.of(remoteAddress, undefined))),
   );
   const readForwarded = (remoteAddress: string, forwarded: string) =>
-    identityOf(toAddressKey(client.of(remoteAddress, forwarded)));
+    buildIdentity(toAddressKey(client.of(remoteAddress, forwarded)));
   // An address has no blank in it, so that the first one parts the two.
-  const identityOfForwarded = memoize(kept, (name) => {
+  const identifyForwarded = memoize(kept, (name) => {
     const blank = name.indexOf(" ");
     return readForwarded(name.slice(0, blank), name.slice(blank + 1));
   });
@@ -45,10 +45,10 @@ export function identifyByAddress(
     if (isTrusted && forwarded !== undefined) {
       // IPv4 addresses are read sooner than they are looked up, and behind a proxy nearly each request may have another.
       if (plainList.test(forwarded)) return readForwarded(remoteAddress, forwarded);
-      return identityOfForwarded(`${remoteAddress} ${forwarded}`);
+      return identifyForwarded(`${remoteAddress} ${forwarded}`);
     }
     notice?.(isTrusted, facts);
-    return identityOfPeer(remoteAddress);
+    return identifyPeer(remoteAddress);
   };
 }
 

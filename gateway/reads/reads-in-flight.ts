@@ -19,17 +19,17 @@ export type ReadsInFlight = Readonly<{
  */
 export function createReadsInFlight(): ReadsInFlight {
   const reads: (CoalescedRead | undefined)[] = Array.from({ length: places });
-  const placeOf = (hash: number) => hash & (places - 1);
+  const computePlace = (hash: number) => hash & (places - 1);
   return {
     get: (hash, key) => {
-      const shared = reads[placeOf(hash)];
+      const shared = reads[computePlace(hash)];
       return shared?.hash === hash && shared.read.key === key ? shared : undefined;
     },
     add: (shared) => {
-      reads[placeOf(shared.hash)] = shared;
+      reads[computePlace(shared.hash)] = shared;
     },
     remove: (shared) => {
-      const place = placeOf(shared.hash);
+      const place = computePlace(shared.hash);
       if (reads[place] === shared) reads[place] = undefined;
     },
   };

@@ -65,7 +65,7 @@ export function createWebSocketClients(
   const pings = startPingRounds<ClientSession>(options.pingIntervalMs);
   const checks = options.recheckMs === undefined ? undefined : startPingRounds(options.recheckMs);
 
-  const refusalOf = ({ key }: Caller, { webSockets }: Tier) => {
+  const findRefusal = ({ key }: Caller, { webSockets }: Tier) => {
     if (sessions.size >= options.clients) {
       return { limit: "clients", error: httpErrors.tooManyClients } as const;
     }
@@ -96,7 +96,7 @@ export function createWebSocketClients(
       if (identity.kind === "refused") return refuseUpgrade(request, refuseCredential(identity));
       const { caller } = identity;
       const tier = dependencies.policy().tiers.get(caller.tierName) ?? fallbackTier;
-      const refusal = refusalOf(caller, tier);
+      const refusal = findRefusal(caller, tier);
       if (refusal !== undefined) {
         dependencies.limited(refusal.limit, caller.tierName);
         return refuseUpgrade(request, refusal.error);
