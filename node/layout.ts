@@ -50,10 +50,10 @@ export function resolveNodeLayout(
   }
   const known = version ?? (settings.version === undefined ? undefined : parseNodeVersion(settings.version));
   const root = resolve(workspace ?? join(configPath ?? ".", ".."));
-  const binOf = (layout: LayoutName) => join(root, deriveBinDirectory(layout, settings.nodeDirectory));
+  const locateBin = (layout: LayoutName) => join(root, deriveBinDirectory(layout, settings.nodeDirectory));
   const { layout, nodeCliTakesConfig } =
-    known === undefined ? findReleaseOnDisk(binOf, releases) : findRelease(known, releases);
-  const standard = workspace === undefined ? root : binOf(layout);
+    known === undefined ? findReleaseOnDisk(locateBin, releases) : findRelease(known, releases);
+  const standard = workspace === undefined ? root : locateBin(layout);
   const binDirectory = resolve(settings.binDirectory ?? standard);
   return {
     kind: layout,
@@ -64,7 +64,7 @@ export function resolveNodeLayout(
 }
 
 /** Returns the newest release of an older layout that is there, else the newest of all. */
-function findReleaseOnDisk(binOf: (layout: LayoutName) => string, releases: NodeReleases): NodeRelease {
+function findReleaseOnDisk(locateBin: (layout: LayoutName) => string, releases: NodeReleases): NodeRelease {
   const newest = releases.at(-1) ?? releases[0];
-  return releases.findLast(({ layout }) => layout !== newest.layout && existsSync(binOf(layout))) ?? newest;
+  return releases.findLast(({ layout }) => layout !== newest.layout && existsSync(locateBin(layout))) ?? newest;
 }
