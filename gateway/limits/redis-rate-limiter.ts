@@ -123,7 +123,7 @@ export function createRedisRateLimiter(
 /** Creates a client of the store that waits no longer for an answer than a call may. */
 function connectRedis({ url, timeoutMs }: Pick<RedisRateLimiterOptions, "url" | "timeoutMs">): Redis {
   return new Redis(url, {
-    // Made with these options, which its type does not say.
+    // ioredis passes these options to it, which its type does not say.
     Connector: RedisConnector as RedisOptions["Connector"],
     enableAutoPipelining: true,
     enableOfflineQueue: false,

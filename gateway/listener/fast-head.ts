@@ -80,7 +80,7 @@ export function readFastHead(head: string, bytes: Uint8Array = toBytes(head)): F
   const framing = readFraming(headers, version);
   if (framing === undefined || isKept === undefined || (host === undefined && version === "1.1")) return undefined;
   if (expect !== undefined && !(version === "1.1" && isKept && isContinued(expect, framing))) return undefined;
-  // What has no body is not told to go on, and node:http ends some of those connections.
+  // A request without a body gets no 100 Continue, and node:http ends some of those connections.
   if (method === "POST" ? !isJsonRpcType(headers["content-type"]) : !isEmpty(framing) || expect !== undefined)
     return undefined;
   return {

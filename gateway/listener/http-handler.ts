@@ -45,7 +45,7 @@ export type HttpHandlerDependencies = Readonly<{
  */
 export function createHttpHandler(dependencies: HttpHandlerDependencies) {
   return (request: IncomingMessage, response: ServerResponse, { isAwaited } = { isAwaited: false }): void => {
-    // Followed by "close"; the answer under way is cancelled there.
+    // Followed by "close", where the answer in progress is cancelled.
     request.on("error", () => response.destroy());
     dependencies.tookSlowPath();
     const { headers, method } = request;

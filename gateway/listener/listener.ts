@@ -114,7 +114,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
     },
     (request, response) => answer(request, response),
   );
-  // Nobody is told to go on with a body that is refused by its head.
+  // No client gets 100 Continue for a body that is refused by its head.
   server.on("checkContinue", (request, response) => answer(request, response, { isAwaited: true }));
   server.on("upgrade", (request, socket: Duplex, head) => void upgrade(request, socket, head));
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {

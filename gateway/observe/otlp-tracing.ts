@@ -98,7 +98,7 @@ function startCall(tracer: Tracer, kind: SpanKind, origin: TraceOrigin, parent: 
       return buildTraceContext(nodeSpan);
     },
     end: (ended) => {
-      // A reader that shared another's call asked nothing itself: a span that is never ended is never sent.
+      // A reader that shared another's call sent nothing itself: a span that is never ended is never sent.
       if (nodeSpan !== undefined && ended.outcome !== "coalesced") finish(nodeSpan, `node ${ended.method}`, ended);
       span.setAttribute("gatehouse.cache", cacheStates[ended.outcome] ?? "none");
       if (ended.requestId !== undefined) span.setAttribute("gatehouse.request_id", ended.requestId);

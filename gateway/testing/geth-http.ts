@@ -25,7 +25,7 @@ export async function readAsGeth(
     return undefined;
   };
   const body = await buffer(request).catch(() => undefined);
-  // Whoever asked is gone.
+  // The client is gone.
   if (body === undefined) return undefined;
   if (request.method !== "POST") return refuse(405, "method not allowed");
   if (body.length > bodyBytes) return refuse(413, `content length too large (${body.length}>${bodyBytes})`);
