@@ -28,7 +28,7 @@ const unseenAgainMs = 60_000;
 const watchedLook: WatchedLook = { what: "The look at the certificates", types: ["CertificateValid"] };
 
 /**
- * Looks again and again at the certificates that clients see at public URLs. No service ends TLS itself, so that whoever does (a proxy, an Ingress)
+ * Looks again and again at the certificates that clients see at public URLs. No service ends TLS itself, so the proxy or Ingress that does
  * is read from outside, as a client would. Nothing is watched where no URL is set. Disposing of it ends the watch.
  */
 export function watchCertificates(

@@ -19,7 +19,7 @@ export type EventLoopWatch = Disposable &
   }>;
 
 /**
- * Watches how late this process's event loop runs, and says so on the board: whoever waits for an answer then waits for the gateway and not for
+ * Watches how late this process's event loop runs, and says so on the board: a caller that waits for an answer then waits for the gateway and not for
  * the node. Counts `gatehouse_event_loop_late_seconds_total`.
  */
 export function watchEventLoop({
