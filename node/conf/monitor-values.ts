@@ -14,7 +14,7 @@ export type WantedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>
 
 /**
  * Decides each value: the setting, else what the file has under the version's own naming, else under the newest of the
- * others, else the default. A value of the wrong type is read as what it was meant to be, where that is plain.
+ * others, else the default. A value of the wrong type is read as what it was meant to be, if that is plain.
  */
 export function decideMonitor(current: JsonObject | undefined, naming: Naming, desired: DesiredMonitor): WantedMonitor {
   if (!desired.enabled) return decideDisabled(current, naming);
