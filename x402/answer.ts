@@ -3,8 +3,8 @@ import type { Hex } from "./hex.ts";
 import { reason, type Reason, type Refusal } from "./reason.ts";
 
 /**
- * What HTTP says of a payment to the caller who asked. `/verify` answers `valid` or `refused`, `/settle` everything but `valid`. What lasts is
- * another union, `Recorded` of the facilitator's ledger.
+ * Outcome of a payment as HTTP reports it to the caller. `/verify` answers `valid` or `refused`, `/settle` everything but `valid`. The
+ * facilitator's ledger stores another union, `Recorded`.
  *
  * - `valid`: it would settle now;
  * - `refused`: nothing was sent, and nothing is charged;
@@ -21,16 +21,14 @@ export type Answer = Readonly<
   | { state: "pending" | "duplicate"; transaction: Hex | "" }
 >;
 
-/** What `/verify` says. */
 export type VerifyAnswer = Extract<Answer, { state: "valid" | "refused" }>;
 
-/** What `/settle` says. */
 export type SettleAnswer = Exclude<Answer, { state: "valid" }>;
 
 /** An answer about a payment whose payer is known once its account was read. */
 export type Answered<Said extends Answer> = Readonly<{ answer: Said; payer: string | undefined }>;
 
-/** Valid where nothing speaks against it. */
+/** Answers `valid` if there is no refusal. */
 export function answerValidUnless(refusal: Refusal | undefined): VerifyAnswer {
   return refusal === undefined ? { state: "valid" } : { state: "refused", refusal };
 }
@@ -70,7 +68,7 @@ function refusalOf(answer: Exclude<SettleAnswer, { state: "settled" }>): Refusal
   }
 }
 
-/** Why a caller gets no outcome. */
+/** Refusals in place of an outcome that the caller doesn't get. */
 const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
   duplicate: {
     reason: reason.duplicate,
@@ -85,18 +83,18 @@ const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
 };
 
 /**
- * Reasons of x402 by which a facilitator reports its own fault in the form of a verdict. They say nothing about the payment: asking
- * for another one would charge a client twice whose first is still under way.
+ * Reasons of x402 by which a facilitator reports its own fault in the form of a verdict. They say nothing about the payment:
+ * requesting another one would charge a client twice if the first is still under way.
  */
 const inconclusive = new Set(["unexpected_verify_error", "unexpected_settle_error", "unexpected_error"]);
 
-/** What any facilitator's answer to `/verify` comes to for a seller; nothing where it is the facilitator's own fault. */
+/** Reads a facilitator's answer to `/verify` for a seller; undefined if it reports the facilitator's own fault. */
 export function readVerifyState({ isValid, invalidReason = "" }: VerifyResponse): VerifyAnswer["state"] | undefined {
   if (isValid) return "valid";
   return inconclusive.has(invalidReason) ? undefined : "refused";
 }
 
-/** What any facilitator's answer to `/settle` comes to for a seller: charged, not charged, or not known yet. */
+/** Reads a facilitator's answer to `/settle` for a seller: charged, not charged, or not known yet. */
 export function readSettleState({
   success,
   errorReason = "",

@@ -3,10 +3,10 @@ import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import { MalformedPaymentError, parsePart } from "./malformed-payment-error.ts";
 import type { Audience, ReadPayment, Scheme } from "./scheme.ts";
 
-/** Where the parts of a payment stand in a request to a facilitator. */
+/** Fields of a request to a facilitator that hold the parts of a payment. */
 export const paths = { payment: "paymentPayload", requirements: "paymentRequirements" } as const;
 
-/** What every payment of x402 version 2 has, whatever its scheme. */
+/** Parts that every payment of x402 version 2 has, whatever its scheme. */
 export type Envelope = Readonly<{
   sent: PaymentPayload;
   accepted: PaymentRequirements;
@@ -14,7 +14,7 @@ export type Envelope = Readonly<{
 }>;
 
 /**
- * Reads what a client sent (x402 version 2, `PaymentPayload`), but for the payload, whose form is its scheme's.
+ * Reads a payment as a client sent it (x402 version 2, `PaymentPayload`), except for the payload, whose form the scheme defines.
  *
  * @throws {MalformedPaymentError} with the path of the first field that is wrong; `path` is where the payment stands.
  */

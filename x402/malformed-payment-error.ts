@@ -1,10 +1,10 @@
-/** A request that has not the shape of a payment: no verdict about a payment, but a mistake of whoever sent it. */
+/** A request that doesn't have the shape of a payment: a mistake of its sender, not a verdict about a payment. */
 export class MalformedPaymentError extends Error {
   override readonly name = "MalformedPaymentError";
   readonly code = "payment_malformed";
-  /** Where in the request, e.g. `paymentPayload.payload.authorization.value`; empty for the whole of it. */
+  /** Path in the request, e.g. `paymentPayload.payload.authorization.value`; empty for the whole request. */
   readonly path: string;
-  /** What is wrong there. */
+  /** Description of the mistake, without the path. */
   readonly problem: string;
 
   constructor(path: string, problem: string) {
@@ -13,13 +13,13 @@ export class MalformedPaymentError extends Error {
     this.problem = problem;
   }
 
-  /** The same mistake, where the part that was read stands at `path` of a whole. */
+  /** Returns the same error for a whole in which the part that was read stands at `path`. */
   within(path: string): MalformedPaymentError {
     return new MalformedPaymentError(joinPath(path, this.path), this.problem);
   }
 }
 
-/** What the schemas of zod 3 (`@x402/core`) and of zod 4 (ours) have in common. */
+/** Common interface of the schemas of zod 3 (`@x402/core`) and zod 4 (ours). */
 type Schema<Output> = Readonly<{
   safeParse: (
     value: unknown,

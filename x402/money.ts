@@ -1,16 +1,16 @@
 import { formatUnits, parseUnits } from "viem";
 
-/** Tokens of more decimals than this are not paid with; the most that is in use is 24. */
+/** Most decimals of a token that can be paid with; the most in use are 24. */
 export const decimalsMax = 36;
 
 const wholeNumber = /^\d{1,78}$/;
 const decimal = /^\$?(\d{1,78}(?:\.(\d{1,36}))?)$/;
 
-/** What a shell makes of an amount in double quotes: `$0` is its own name, and `$1` to `$9` are empty. */
+/** An amount in double quotes after a shell has expanded it: `$0` is the shell's name, `$1` to `$9` are empty. */
 const shellName = /^-?(?:[\w./-]*\/)?(?:ba|z|da|k|fi|tc|c|a)?sh(?:\.\d*|\d*)$/;
 const afterEmptyVariable = /^(?:\.\d+)?$/;
 
-/** A limit that is no amount, or that can't be compared with a token's units. */
+/** A limit that isn't an amount, or can't be compared with a token's units. */
 export class TokenAmountError extends Error {
   override readonly name = "TokenAmountError";
   readonly code = "token_amount_invalid";
@@ -22,7 +22,7 @@ export type TokenAmount = Readonly<{ kind: "units"; units: bigint } | { kind: "t
 /**
  * Reads an amount: `"0.05"` and `"$0.05"` are in whole tokens (dollars, for a dollar's token), `"50000"` is in smallest units.
  *
- * @throws {TokenAmountError} when the text is neither; what a shell has made of `$0.05` is reported separately.
+ * @throws {TokenAmountError} when the text is neither, with separate advice if a shell has expanded `$0.05`.
  */
 export function parseTokenAmount(text: string): TokenAmount {
   if (wholeNumber.test(text)) return { kind: "units", units: BigInt(text) };
@@ -39,7 +39,7 @@ function advice(text: string): string {
 }
 
 /**
- * The amount in the smallest units of a token with that many decimals.
+ * Converts an amount to the smallest units of a token with that many decimals.
  *
  * @throws {TokenAmountError} when the amount is in whole tokens and the token's decimals are not known, or fewer than the amount has.
  */
@@ -54,7 +54,7 @@ export function toUnits(amount: TokenAmount, decimals: number | undefined): bigi
   return parseUnits(amount.text, decimals);
 }
 
-/** Says an amount: `10000n` of a token with 6 decimals is `0.01`; where the decimals are not known, units are all that can be said. */
+/** Formats an amount in whole tokens: `10000n` with 6 decimals is `0.01`. In smallest units if the decimals are not known. */
 export function formatAmount(units: bigint, decimals: number | undefined): string {
   return decimals === undefined ? `${units} smallest units` : formatUnits(units, decimals);
 }

@@ -1,7 +1,6 @@
 /**
- * Why a payment is refused or a settlement failed. The names that clients share: those of `@x402/evm` where it has one, else
- * those of the x402 version 2 specification's error list. Neither has
- * `duplicate_settlement`.
+ * Reasons for a refused payment or a failed settlement, by the names that clients share: those of `@x402/evm` if it has one, else
+ * those of the error list in the specification of x402 version 2. Neither has `duplicate_settlement`.
  */
 export const reason = {
   version: "invalid_x402_version",

@@ -3,10 +3,10 @@ import type { Answered, SettleAnswer, VerifyAnswer } from "./answer.ts";
 import type { Refusal } from "./reason.ts";
 import type { AcceptedAsset, SignatureCheck, SignedPayment } from "./signed-payment.ts";
 
-/** What names a payment for good: the token takes a nonce of an account once. Everything but `network` is in lower case. */
+/** Permanent identity of a payment: the token takes a nonce of an account once. Everything but `network` is in lower case. */
 export type PaymentKey = Readonly<{ network: string; asset: string; payer: string; nonce: string }>;
 
-/** An account that pays, as viem and the SDK of x402 have it: what it signs is typed data (EIP-712). */
+/** An account that pays, in the shape of viem and the x402 SDK; it signs typed data (EIP-712). */
 export type PayingAccount = Readonly<{
   address: `0x${string}`;
   signTypedData: (message: {
@@ -17,7 +17,7 @@ export type PayingAccount = Readonly<{
   }) => Promise<`0x${string}`>;
 }>;
 
-/** Who reads the sentence about a mistake: the client that sent a header, or the seller that sent a body. */
+/** Reader of an error: the client that sent a header, or the seller that sent a body. */
 export type Audience = "client" | "seller";
 
 /** The token that prices are charged in, on one network; `name` and `version` are those of its EIP-712 domain. */
@@ -28,7 +28,7 @@ export type ChargedToken = Readonly<{
   version: string;
 }>;
 
-/** What a payment authorizes, in text as on the wire. Its signature is never part of it. */
+/** Transfer that a payment authorizes, in text as on the wire; never with its signature. */
 export type SignedAuthorization = Readonly<{
   from: string;
   to: string;
@@ -57,25 +57,25 @@ export type Scheme<Payment = unknown> = Readonly<{
   read(payload: Readonly<Record<string, unknown>>, audience: Audience): Payment;
   /** Names the payment in ledgers. Two payments with one key can't both be settled. */
   key(payment: Payment, accepted: Pick<PaymentRequirements, "network" | "asset">): PaymentKey;
-  /** Hexadecimal SHA-256 that only who holds the signed payment can name. Ledgers hold it, so it never changes for a payment. */
+  /** Hexadecimal SHA-256 that only a holder of the signed payment can compute. Ledgers store it, so it never changes for a payment. */
   digest(payment: Payment): string;
   /** Unix seconds from which on the payment can't be settled. */
   expiresAt(payment: Payment): number;
-  /** What a seller's offer requests at a price in dollars. */
+  /** Quotes a price in dollars as the amount and token of a seller's offer. */
   quote(price: string, token: ChargedToken): Promise<Pick<PaymentRequirements, "amount" | "asset" | "extra">>;
-  /** Says why a client pays no such offer, whatever its limits are, if so. */
+  /** Says why no client pays such an offer, whatever its limits; undefined if one may. */
   objectionTo(offer: PaymentRequirements): string | undefined;
   /** Signs payments of a client's account, in the form that the SDK's client takes. */
   signer(account: PayingAccount): Promise<SchemeNetworkClient>;
-  /** What a payload that a client signed authorizes. */
+  /** Reads the authorization in a payload that a client signed. */
   authorization(payload: PaymentPayload["payload"]): SignedAuthorization;
-  /** What a facilitator does by it. Loaded when a facilitator starts: it takes most of the time that loading a scheme takes. */
+  /** Loads the facilitator's part, only when a facilitator starts: most of a scheme's loading time goes into it. */
   settling(): Promise<Settling<Payment>>;
 }>;
 
-/** How a facilitator verifies and settles payments of a scheme. */
+/** Facilitator's part of a scheme: verification and settlement of its payments. */
 export type Settling<Payment = unknown> = Readonly<{
-  /** Says why a payload of another kind of the scheme is not settled here, if so, before it is read. */
+  /** Says, before a payload is read, why its kind within the scheme is not settled here; undefined if it is. */
   refusePayload(payload: Readonly<Record<string, unknown>>): Refusal | undefined;
   /**
    * Whether the payment would settle now. Changes nothing but what the caller is known to have asked.
@@ -99,7 +99,7 @@ export type Order<Payment> = Readonly<{
 }>;
 
 /**
- * What a facilitator does for its schemes on behalf of one caller: it knows who is served, what is on record and whose it is, queries the chain, and
+ * Services of a facilitator for its schemes, on behalf of one caller: it knows who is served, what is on record and whose it is, queries the chain, and
  * settles. A scheme finds out who signed what, and leaves the rest to it.
  */
 export type Transfers = Readonly<{
@@ -121,7 +121,7 @@ export type ReadPayment<Payment = unknown> = Readonly<{
   payment: Payment;
 }>;
 
-/** One text for a payment, the same in the ledgers' terms and in the lines of every service that has to do with it. */
+/** Names a payment by one text, the same in ledgers and in the log lines of every service that handles it. */
 export function namePayment({ network, asset, payer, nonce }: PaymentKey): string {
   return [network, asset.toLowerCase(), payer.toLowerCase(), nonce.toLowerCase()].join("|");
 }

@@ -14,7 +14,7 @@ export const decimalUint256 = z
   .transform(BigInt)
   .refine((value) => value <= uint256Max, "expected a number below 2^256");
 
-/** Text of `bytes` bytes in hexadecimal; `typeSentence` is said of what is no text. */
+/** Builds a schema for `bytes` bytes in hexadecimal; `typeSentence` is the error for a value that isn't text. */
 function hexBytes(bytes: number, sentence: string, typeSentence?: string) {
   return z
     .string(typeSentence)
@@ -22,7 +22,7 @@ function hexBytes(bytes: number, sentence: string, typeSentence?: string) {
     .transform((text) => text as Hex);
 }
 
-/** The same sentence for text of another form as for what is no text. */
+/** Builds such a schema with one sentence for text in a wrong form and for a value that isn't text. */
 function hexBytesOrElse(bytes: number, what: string) {
   const sentence = `expected ${what}: 0x and ${bytes * 2} hexadecimal digits`;
   return hexBytes(bytes, sentence, sentence);
@@ -31,11 +31,11 @@ function hexBytesOrElse(bytes: number, what: string) {
 /** An account or contract address. */
 export const evmAddress = hexBytesOrElse(20, "an address");
 
-/** Said of an invalid signature. */
+/** Error for an invalid signature. */
 export const signatureSentence = "expected the signature as a string";
 
 /**
- * The forms of fields, with the sentence that each audience gets. A seller may ask about any signature: text that is not one makes a payment
+ * Forms of fields, with the error that each audience gets. A seller may ask about any signature: text that isn't one makes a payment
  * invalid, not malformed.
  */
 const forms = {
@@ -53,7 +53,7 @@ const forms = {
   },
 } satisfies Record<Audience, object>;
 
-/** The payload of scheme `exact` by EIP-3009. Numbers stay text: ledgers name a payment by the digits that were sent. */
+/** Builds the schema of scheme `exact` by EIP-3009. Numbers stay text: ledgers name a payment by the digits that were sent. */
 function payloadSchema({ signature, address, number, nonce }: (typeof forms)[Audience]) {
   const authorization = { from: address, to: address, value: number, validAfter: number, validBefore: number, nonce };
   return z.object({ signature, authorization: z.object(authorization) });
@@ -61,7 +61,7 @@ function payloadSchema({ signature, address, number, nonce }: (typeof forms)[Aud
 
 const payloadFor = { seller: payloadSchema(forms.seller), client: payloadSchema(forms.client) };
 
-/** A payment by EIP-3009 as it was sent: each field has its form, no number has its meaning yet. */
+/** A payment by EIP-3009 as it was sent: the form of each field is checked, numbers are not parsed yet. */
 export type ExactPayment = Readonly<z.output<typeof payloadFor.seller>>;
 
 /**

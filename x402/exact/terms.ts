@@ -25,7 +25,7 @@ function refuseAccepted(accepted: Requirements, required: Requirements): Refusal
   };
 }
 
-/** Addresses are compared without their checksum's case; nothing else that is compared starts with 0x. */
+/** Formats a value for comparison: addresses without their checksum's case; nothing else that is compared starts with 0x. */
 function comparable(value: string | number | bigint): string {
   const text = String(value);
   return text.startsWith("0x") ? text.toLowerCase() : text;

@@ -15,7 +15,7 @@ export type Requirements = Readonly<{
   asset: Hex;
   payTo: Hex;
   maxTimeoutSeconds: number;
-  /** EIP-712 domain of the asset, empty where the requirements have none. */
+  /** EIP-712 domain of the asset, empty if the requirements have none. */
   name: string;
   version: string;
 }>;
@@ -30,7 +30,7 @@ export type Transfer = Readonly<{
 }>;
 
 /**
- * Reads the numbers and addresses of a payment that has the form of one.
+ * Parses the numbers and addresses of a payment whose form is right.
  *
  * @throws {MalformedPaymentError} with the path of the first field that is wrong.
  */
@@ -56,13 +56,13 @@ function readAuthorization(payment: ExactPayment): Authorization {
   }
 }
 
-/** Longest signature that is judged; those of smart wallets (ERC-6492) carry a deployment with them. */
+/** Longest signature that is checked, in characters; those of smart wallets (ERC-6492) include a deployment. */
 const signatureLengthMax = 16_384;
 
 /**
- * The authorization with its numbers.
+ * Parses the numbers of an authorization.
  *
- * @throws {MalformedPaymentError} when a number does not fit 256 bits, or the signature is longer than any.
+ * @throws {MalformedPaymentError} when a number does not fit 256 bits, or the signature is too long.
  */
 function authorizationOf({ signature, authorization }: ExactPayment): Authorization {
   if (signature.length > signatureLengthMax) throw new MalformedPaymentError("signature", signatureSentence);
