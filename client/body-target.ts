@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 
 type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
-/** Where a response's body goes. Disposing of it leaves no empty file behind where no body came. */
+/** Destination of a response's body. Disposal removes a new file that got no body. */
 export type BodyTarget = AsyncDisposable &
   Readonly<{
-    /** Takes the body whole. Gives a problem for a person when it had to go to stdout instead of the file. */
+    /** Writes the whole body. Returns a message for a person if it went to stdout instead of the file. */
     write(body: Uint8Array): Promise<string | undefined>;
   }>;
 
@@ -16,7 +16,7 @@ export class BodyTargetError extends Error {
   readonly code = "output_unwritable";
 }
 
-/** The body goes to `stdout`, byte for byte. */
+/** Creates a target that writes to `stdout`, byte for byte. */
 export function createStdoutTarget(stdout: Output): BodyTarget {
   return {
     write: async (body) => void stdout.write(body),
@@ -25,8 +25,8 @@ export function createStdoutTarget(stdout: Output): BodyTarget {
 }
 
 /**
- * The body goes to a file. It is opened before anything is paid; one that is there keeps its content until the body has come. What can't be
- * written then (a full disk) goes to `stdout`: it is paid for.
+ * Opens a file before anything is paid; an existing one keeps its content until the body has come. A body that can't be written then
+ * (a full disk) goes to `stdout`: it is paid for.
  *
  * @throws {BodyTargetError} when the file can't be written.
  */

@@ -1,4 +1,4 @@
-/** How `gatehouse pay` ends, and the exit status for it. */
+/** Exit statuses of `gatehouse pay`, by how it ended. */
 export const exitStatus = {
   delivered: 0,
   "not-delivered": 1,

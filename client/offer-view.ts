@@ -5,7 +5,7 @@ import { formatAmount } from "#x402/money.ts";
 import type { TokenReader } from "./token-reader.ts";
 import { readSymbol } from "./token-symbol.ts";
 
-/** An offer of a server as it is shown before it is paid; `null` is what is not known. */
+/** A server's offer as shown before it is paid; `null` stands for an unknown value. */
 export type OfferView = Readonly<{
   scheme: string;
   network: string;
@@ -19,18 +19,18 @@ export type OfferView = Readonly<{
   /** As the token's contract says. */
   symbol: string | null;
   maxTimeoutSeconds: number;
-  /** Why it may not be paid within the limits; null where it may. */
+  /** Reason why the limits forbid to pay it; null if they allow it. */
   objection: string | null;
 }>;
 
-/** What offers are looked at with; the limits' tokens have their decimals where they are known. */
+/** Limits to judge offers by, with the decimals of their tokens if known, and a reader for tokens' symbols. */
 export type OfferLook = Readonly<{
   limits: PaymentLimits;
   tokens: TokenReader | undefined;
   onEvent: (event: PaymentEvent) => void;
 }>;
 
-/** Looks at every offer of a server, with what the chain says about its token. */
+/** Views every offer of a server, with its token's symbol from the chain. */
 export function viewOffers({ accepts }: PaymentRequired, look: OfferLook): Promise<readonly OfferView[]> {
   return Promise.all(accepts.map((offer) => viewOffer(offer, look)));
 }
@@ -53,7 +53,7 @@ async function viewOffer(offer: PaymentRequirements, { limits, tokens, onEvent }
   };
 }
 
-/** Says an offer in one line. What the server claims of its token is not shown as a fact. */
+/** Formats an offer in one line. The server's claims about its token are not shown as facts. */
 export function formatOffer({ price, symbol, amount, asset, network, payTo, objection, ...terms }: OfferView): string {
   const units = `${amount} smallest units of token ${asset} on ${network}`;
   const named = symbol === null ? "" : ` ${symbol}`;

@@ -1,6 +1,6 @@
 import { decimalsMax, parseTokenAmount, TokenAmountError } from "#x402/money.ts";
 
-/** What to buy, and within which limits. Amounts are whole tokens (`"0.01"`) or the token's smallest units (`"10000"`). */
+/** Request to buy, and limits for it. Amounts are whole tokens (`"0.01"`) or the token's smallest units (`"10000"`). */
 export type PayOptions = Readonly<{
   url: string;
   /** Default GET. */
@@ -13,7 +13,7 @@ export type PayOptions = Readonly<{
   network: string;
   /** Contracts of the tokens that may be spent on it. Without any the price is shown and nothing is paid. */
   assets: readonly string[];
-  /** Decimals of these tokens, where the chain is not queried. */
+  /** Decimals of these tokens, if the chain is not queried. */
   decimals?: number;
   /** JSON-RPC endpoint of the chain: returns decimals, balance, and what became of a payment. */
   rpcUrl?: string;
@@ -42,12 +42,11 @@ export function allowsPayment(options: PayOptions): options is PurchaseOptions {
   return !dryRun && maxAmount !== undefined && assets.length > 0;
 }
 
-/** The request as the options describe it. */
 export function buildRequest({ method = "GET", headers = {}, body }: PayOptions): RequestInit {
   return { method, headers, ...(body === undefined ? {} : { body }) };
 }
 
-/** What is wrong with the options, for a person; nothing when they can be used. */
+/** Finds a mistake in the options, in words for a person; undefined if they can be used. */
 export function findPayOptionProblem(options: PayOptions): string | undefined {
   const { url, privateKey, network, assets, rpcUrl, decimals } = options;
   if (!isHttpUrl(url)) return `"${url}" is not an http:// or https:// URL.`;

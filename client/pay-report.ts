@@ -6,7 +6,7 @@ import type { PaymentEvent } from "./payment-event.ts";
 import { toTerminalText } from "./plain-text.ts";
 import { formatAmount } from "#x402/money.ts";
 
-/** A payment that was signed, without its signature; `price` is null where the token's decimals are not known. */
+/** A payment that was signed, without its signature; `decimals` is undefined if they are not known. */
 export type SignedPayment = Readonly<{
   network: string;
   asset: string;
@@ -14,16 +14,16 @@ export type SignedPayment = Readonly<{
   authorization: SignedAuthorization;
 }>;
 
-/** What came of one run, as it goes along. Steps and messages are written at once; the document of `--json` at the end. */
+/** Report of one run. Writes steps and messages at once, the document of `--json` at the end. */
 export type PayReport = Readonly<{
   step(event: PaymentEvent): void;
   offers(offers: readonly OfferView[]): void;
   response(response: Response, body: Uint8Array): void;
   signed(): SignedPayment | undefined;
   settlement(): SettleResponse | undefined;
-  /** How often the same payment was sent again. */
+  /** Counts how often the same payment was sent again. */
   repeats(): number;
-  /** Says how it ended, and gives the exit status. */
+  /** Reports how it ended, and returns the exit status. */
   end(end: PayEnd, message?: string): number;
 }>;
 
@@ -88,7 +88,7 @@ function responseDocument({ status, headers }: Response, body: Uint8Array): obje
   return { status, contentType: headers.get("Content-Type"), bytes: body.byteLength };
 }
 
-/** A body that is text stands as text, anything else in base64. */
+/** Builds the body's part: UTF-8 as text, anything else in base64. */
 function bodyDocument(body: Uint8Array): object {
   try {
     return { body: new TextDecoder("utf-8", { fatal: true }).decode(body) };
@@ -104,7 +104,7 @@ export function describePaymentEvent(event: PaymentEvent): string {
   return [summary, ...details].join("\n");
 }
 
-/** A step in the lines of the short form, which fit 80 columns, and what follows them in the long one. */
+/** Describes a step by the lines of the short form, which fit 80 columns, and the further ones of the long form. */
 function partsOf(event: PaymentEvent): Readonly<{ summary: string; details: readonly string[] }> {
   switch (event.type) {
     case "payment-required": {
@@ -131,7 +131,7 @@ function partsOf(event: PaymentEvent): Readonly<{ summary: string; details: read
   }
 }
 
-/** The same in short; a payment that was not settled is described in full. */
+/** Describes a step in short; in full if a payment was not settled. */
 function summarizePaymentEvent(event: PaymentEvent): string {
   if (event.type !== "payment-response") return partsOf(event).summary;
   const { settlement } = event;

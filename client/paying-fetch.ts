@@ -15,12 +15,12 @@ export type { PaymentEvent } from "./payment-event.ts";
 export { PaymentRefusedError } from "./payment-choice.ts";
 export type { Fetch } from "./repeating-fetch.ts";
 
-/** How a paying fetch may spend. Amounts are whole tokens (`"0.01"`, `"$0.01"`) or the token's smallest units (`"10000"`). */
+/** Account and limits of a paying fetch. Amounts are whole tokens (`"0.01"`, `"$0.01"`) or the token's smallest units (`"10000"`). */
 export type PayingFetchOptions = Readonly<{
   /** Account that pays, e.g. viem's `privateKeyToAccount(key)`. */
   account: PayingAccount;
   /**
-   * Tokens that may be spent, and so the networks; nothing else is paid, the SDK's default tokens included. Where an amount is in whole
+   * Tokens that may be spent, and so the networks; nothing else is paid, the SDK's default tokens included. If an amount is in whole
    * tokens, each needs its `decimals`, or `tokens` to read them with.
    */
   assets: readonly AllowedAsset[];
@@ -30,9 +30,9 @@ export type PayingFetchOptions = Readonly<{
   maxTotal: string;
   /** Longest validity of a signed payment; default 3600. */
   maxValiditySeconds?: number;
-  /** How long one request may take, its body included; default 60000. */
+  /** Time limit of one request, its body included; default 60000. */
   requestTimeoutMs?: number;
-  /** How long a payment whose outcome is unknown is sent again; default 120000. */
+  /** Time for which a payment of unknown outcome is sent again; default 120000. */
   outcomeTimeoutMs?: number;
 }>;
 
@@ -45,7 +45,7 @@ export type PayingFetchDependencies = Readonly<{
   fetch?: Fetch;
   /** Reads decimals, and the payer's balance before it signs, e.g. `tokenReader({ rpcUrl })`. Default: nothing is read. */
   tokens?: TokenReader;
-  /** What it pays by. Default: all that are known. */
+  /** Schemes to pay by. Default: all known ones. */
   schemes?: readonly PayingScheme[];
   /** Called for each step of each payment. */
   onEvent?: (event: PaymentEvent) => void;
@@ -55,7 +55,7 @@ export type PayingFetchDependencies = Readonly<{
  * Makes a `fetch` that answers 402 by paying (x402 version 2, scheme `exact`, EIP-3009). A paid request that breaks off or whose
  * settlement is pending is sent again with the same payment, which can charge only once.
  *
- * @throws {TokenAmountError} at once, when a cap is no amount, or is in whole tokens of unknown decimals. The returned fetch throws
+ * @throws {TokenAmountError} at once, when a cap isn't an amount, or is in whole tokens of unknown decimals. The returned fetch throws
  * {@link PaymentRefusedError} when the offer is outside of the limits or of what the account holds (nothing was signed), and what
  * `fetch` throws.
  *
@@ -103,7 +103,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
       if (tokens !== undefined) {
         const chain = { tokens, onEvent };
         const funds = requireFunds(chosen, options.account.address, chain);
-        // Where a chain did not return the decimals, it was said once that it can't be read.
+        // A chain that did not return the decimals was already reported as one that can't be read.
         [symbol] = await Promise.all([chosen.decimals === undefined ? undefined : readName(chosen, chain), funds]);
       }
       budget.spend({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
@@ -127,7 +127,7 @@ async function readName(
   return (await readSymbol({ network, address }, chain)) ?? undefined;
 }
 
-/** What was signed, of an event that says so. */
+/** Builds the event `payment-signed`, without decimals and symbol. */
 function signedParts({ accepted, payload }: PaymentPayload, schemes: readonly PayingScheme[]) {
   const scheme = schemes.find(({ name }) => name === accepted.scheme) ?? unchosen();
   return { type: "payment-signed", accepted, authorization: scheme.authorization(payload) } as const;

@@ -13,11 +13,11 @@ export type PaymentLimits = Readonly<{
   maxPerPayment: TokenAmount;
   /** Longest time that a signed payment may stay valid. */
   maxValiditySeconds: number;
-  /** Default: all that are known. */
+  /** Default: all known ones. */
   schemes?: readonly Pick<Scheme, "name" | "objectionTo">[];
 }>;
 
-/** The offer to pay, and the decimals of its token where they are known. */
+/** The offer to pay, and the decimals of its token if they are known. */
 export type ChosenPayment = Readonly<{ offer: PaymentRequirements; decimals: number | undefined }>;
 
 /**
@@ -51,7 +51,7 @@ function not(text: string): Objection {
   return { code: "no_allowed_offer", text };
 }
 
-/** Says why an offer may not be paid; nothing where it may. */
+/** Says why an offer may not be paid; undefined if it may. */
 export function findObjection(offer: PaymentRequirements, limits: PaymentLimits): Objection | undefined {
   const { schemes = knownSchemes } = limits;
   const paying = schemes.find(({ name }) => name === offer.scheme);
@@ -86,7 +86,7 @@ function overCap(price: bigint, cap: TokenAmount, decimals: number | undefined):
   return { code: "over_payment_cap", text };
 }
 
-/** Where tokens differ and the decimals of one are not known, no price is the lowest: the first is taken. */
+/** Finds the cheapest; the first if tokens differ and the decimals of one are not known, as prices can't be compared then. */
 function cheapestOf(candidates: readonly ChosenPayment[]): ChosenPayment | undefined {
   const tokens = new Set(candidates.map(({ offer }) => `${offer.network} ${offer.asset.toLowerCase()}`));
   if (tokens.size > 1 && candidates.some(({ decimals }) => decimals === undefined)) return candidates[0];
@@ -95,7 +95,7 @@ function cheapestOf(candidates: readonly ChosenPayment[]): ChosenPayment | undef
   return candidates.toSorted((a, b) => (price(a) < price(b) ? -1 : Number(price(a) > price(b))))[0];
 }
 
-/** Decimals of an offer's token as the limits know them; never as the server says. */
+/** Finds the decimals of an offer's token in the limits; never by the server's word. */
 export function findDecimals(offer: PaymentRequirements, { assets }: PaymentLimits): number | undefined {
   return assets.find((asset) => isSameAsset(asset, offer))?.decimals;
 }
@@ -104,7 +104,7 @@ function isSameAsset(asset: AllowedAsset, offer: PaymentRequirements): boolean {
   return asset.network === offer.network && asset.address.toLowerCase() === offer.asset.toLowerCase();
 }
 
-/** Why the client did not pay. Nothing was signed. */
+/** Reasons of a client for not paying. Nothing was signed. */
 export type RefusalCode =
   | "no_allowed_offer"
   | "over_payment_cap"

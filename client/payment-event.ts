@@ -13,14 +13,14 @@ export type PaymentEvent = Readonly<
       /** An offer was chosen and signed; the request goes out again with PAYMENT-SIGNATURE. */
       type: "payment-signed";
       accepted: PaymentRequirements;
-      /** Decimals of the token, where they are known. */
+      /** Decimals of the token, if they are known. */
       decimals: number | undefined;
-      /** What the token's contract calls it, where the chain was queried and answered; the seller's word is not taken. */
+      /** Symbol in the token's contract, if the chain was queried and answered; the seller's word is not taken. */
       symbol: string | undefined;
       authorization: SignedAuthorization;
     }
   | {
-      /** The chain did not answer with the token's decimals or the account's balance; the payment goes on without where it can. */
+      /** The chain did not answer with the token's decimals or the account's balance; the payment continues without them if it can. */
       type: "chain-unread";
       reason: string;
     }

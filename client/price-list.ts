@@ -15,7 +15,7 @@ const maxValiditySeconds = 3_600;
 /** Above every amount of 256 bits. */
 const noCap = { kind: "units", units: 10n ** 78n } as const;
 
-/** Requests the price of a resource and shows every offer, with what speaks against it. Signs nothing; what is free is delivered. */
+/** Requests the price of a resource and shows every offer, with any objection to it. Signs nothing; a free resource is delivered. */
 export async function listPrices(options: PayOptions, dependencies: PurchaseDependencies): Promise<Ending> {
   const { report, tokens, fetch, signal } = dependencies;
   const { url, timeoutMs = 60_000 } = options;
@@ -52,7 +52,7 @@ async function free(
   return { end: "delivered", message: dryRun ? "the server requested no payment." : await target.write(body) };
 }
 
-/** The limits that the options name; a token that is not named is any that is offered, an unnamed cap is no cap. */
+/** Builds the limits that the options name: without named tokens any offered one is allowed, without a cap any price. */
 async function limitsOf(
   { network, assets, decimals, maxAmount }: PayOptions,
   paymentRequired: PaymentRequired,
@@ -86,12 +86,12 @@ function judged(
   }
 }
 
-/** What a server wrote goes into a line that a person pastes into a shell only in the form that it must have. */
+/** Whether a server's values have exactly their form: only then do they go into a line that a person pastes into a shell. */
 function isPastable({ objection, network, asset }: OfferView): boolean {
   return objection === null && /^eip155:\d{1,20}$/.test(network) && /^0x[0-9a-fA-F]{40}$/.test(asset);
 }
 
-/** The options that allow the first of these offers. */
+/** Suggests options that allow the first of these offers. */
 function howToPay([offer]: readonly OfferView[]): string {
   if (offer === undefined) return "";
   const { price, amount, asset, network } = offer;
@@ -101,13 +101,13 @@ function howToPay([offer]: readonly OfferView[]): string {
   return `To pay it, add: --max-amount ${cap} --asset ${asset} --network ${network} --key-file <file>.${unknown}`;
 }
 
-/** What a server answers to a request without payment: what it wants, or its response where it wants none. */
+/** Answer to a request without payment: the server's offers, or its response if it wants no payment. */
 type PriceAnswer = Readonly<{ kind: "price"; paymentRequired: PaymentRequired } | { kind: "free"; response: Response }>;
 
 /**
  * Requests a resource once, without payment.
  *
- * @throws {Error} when the server can't be reached, or requests a payment in no form of x402.
+ * @throws {Error} when the server can't be reached, or requests payment in a form other than x402.
  */
 async function requestPrice(
   url: string,
@@ -126,7 +126,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Only x402 version 1 speaks in the body.
+    // Only x402 version 1 has its offers in the body.
     return undefined;
   }
 }

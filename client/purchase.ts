@@ -9,7 +9,7 @@ import { formatError, toPlainText } from "./plain-text.ts";
 import { formatAmount, TokenAmountError } from "#x402/money.ts";
 import { type TokenReader, TokenReadError } from "./token-reader.ts";
 
-/** `tokens` is undefined where no RPC URL is given: nobody then says a token's decimals but the options. */
+/** `tokens` is undefined without an RPC URL: a token's decimals then come from the options alone. */
 export type PurchaseDependencies = Readonly<{
   fetch: Fetch;
   tokens: TokenReader | undefined;
@@ -18,10 +18,10 @@ export type PurchaseDependencies = Readonly<{
   signal: AbortSignal | undefined;
 }>;
 
-/** How a run ended, and what to say about it. */
+/** End of a run, and the message about it. */
 export type Ending = Readonly<{ end: PayEnd; message?: string | undefined }>;
 
-/** Reasons of sellers and facilitators for an account that holds too little. */
+/** Reasons that sellers and facilitators give for an account that holds too little. */
 const tooLittle = /insufficient_(balance|funds)/;
 /** The reason for a payment whose nonce the token has taken. */
 const nonceUsed = /nonce_already_used|duplicate_settlement/;
@@ -89,7 +89,7 @@ async function unanswered(url: string, error: unknown, { report, tokens }: Purch
   return { end: "perhaps-paid", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
 }
 
-/** Why the server refused: the settlement's reason, else what it requests payment with. */
+/** Finds the server's reason to refuse: the settlement's, else the error in PAYMENT-REQUIRED. */
 function reasonOf(response: Response, report: PayReport): string {
   const header = response.headers.get("PAYMENT-REQUIRED");
   try {
@@ -111,7 +111,7 @@ function fundsText(report: PayReport): string {
   );
 }
 
-/** Says what a signed payment that got no resource may yet cost, and until when: asked of the chain where that is possible. */
+/** Says what a signed payment without its resource may still cost, and until when; queries the chain if it can. */
 export async function describeUnfinishedPayment(
   payment: SignedPayment,
   tokens: TokenReader | undefined,

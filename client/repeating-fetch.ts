@@ -22,13 +22,13 @@ export type RepeatingFetchOptions = Readonly<{
 const pauseMsMin = 250;
 const pauseMsMax = 5_000;
 
-/** After so many answers 5xx to one payment the last is handed on: a server that is broken for good is the caller's to judge. */
+/** Number of 5xx answers to one payment after which the last is returned: a server that stays broken is the caller's to judge. */
 const serverErrorsMax = 4;
 
 /**
  * Creates a `fetch` with a deadline that sends a request with PAYMENT-SIGNATURE again, unchanged, while its outcome is unknown: the
- * connection broke, also within the body, the payment is still worked on (409), its settlement is pending (202), the server is
- * busy (503), or it, or what stands before it, failed (5xx, a few times). The token takes an authorization once (EIP-3009), so
+ * connection broke, also within the body, the payment is still processed (409), its settlement is pending (202), the server is
+ * busy (503), or it, or a proxy before it, failed (5xx, a few times). The token takes an authorization once (EIP-3009), so
  * that this can't charge twice; without it a charged client might get nothing.
  */
 export function createRepeatingFetch(
@@ -91,7 +91,7 @@ function unknownBecause(response: Response): string | undefined {
   return undefined;
 }
 
-/** 503 with Retry-After is no failure: the server is fit, and says when to come again. */
+/** Whether the server failed. 503 with Retry-After is not a failure: the server works, and says when to retry. */
 function isServerError({ status, headers }: Response): boolean {
   return status >= 500 && !(status === 503 && headers.has("Retry-After"));
 }
@@ -112,12 +112,12 @@ function settlementOf(response: Response): SettleResponse | undefined {
   }
 }
 
-/** Largest body that {@link bufferResponse} reads before it hands the response on. */
+/** Largest body that {@link bufferResponse} reads before it returns the response. */
 const keptBytesMax = 67_108_864;
 
 /**
- * Reads a response's whole body, so that a connection which breaks off shows here and not at the caller, and gives an equal response
- * with it. A body over 64 MiB is handed on while it comes: to refuse what was paid for would be worse.
+ * Reads a response's whole body, so that a broken connection shows here and not at the caller, and returns an equal response with it. A
+ * body over 64 MiB is passed on while it comes: refusing what was paid for would be worse.
  *
  * @throws what reading the body throws.
  */

@@ -4,7 +4,7 @@ import { PaymentRefusedError, type ChosenPayment } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import { TokenReadError, type TokenReader } from "./token-reader.ts";
 
-/** What a payment takes out of a budget: smallest units of a token with that many decimals. */
+/** Amount that a payment takes out of a budget: smallest units of a token with that many decimals. */
 export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>;
 
 /** Remaining budget of a paying fetch. */
@@ -39,7 +39,7 @@ export function createSpendingBudget(total: TokenAmount): SpendingBudget {
   };
 }
 
-/** On a scale that all tokens share. */
+/** Converts an amount to the scale that all tokens share. */
 function inWholeTokens({ units, decimals }: Spending): bigint {
   if (decimals === undefined) {
     const text = "the total cap is in whole tokens, and the token's decimals are not known; nothing was signed.";
@@ -49,8 +49,8 @@ function inWholeTokens({ units, decimals }: Spending): bigint {
 }
 
 /**
- * Makes sure that the account holds the price, before anything is signed. A chain that does not answer stops no payment: the seller checks as
- * well.
+ * Makes sure that the account holds the price, before anything is signed. A chain that does not answer stops no payment: the seller
+ * checks, too.
  *
  * @throws {PaymentRefusedError} `insufficient_funds` with account, balance and need.
  */

@@ -9,17 +9,17 @@ export type TokenPlace = Readonly<{
   address: string;
 }>;
 
-/** What a chain could not say about a token. The message names the endpoint's host alone: its path may hold a key. */
+/** A token that can't be read from its chain. The message names only the endpoint's host: its path may hold a key. */
 export class TokenReadError extends Error {
   override readonly name = "TokenReadError";
   readonly code = "token_unreadable";
 }
 
-/** Reads tokens from a chain. Every method throws {@link TokenReadError} when the chain gives no usable answer. */
+/** Reads tokens from a chain. Every method throws {@link TokenReadError} if the chain gives no usable answer. */
 export type TokenReader = Readonly<{
   decimals(token: TokenPlace): Promise<number>;
   symbol(token: TokenPlace): Promise<string>;
-  /** What an account holds, in smallest units. */
+  /** Balance of an account, in smallest units. */
   balanceOf(token: TokenPlace, account: string): Promise<bigint>;
   /** Whether the token has taken the authorization with that nonce (EIP-3009, `authorizationState`). */
   hasTaken(token: TokenPlace, authorization: Readonly<{ from: string; nonce: string }>): Promise<boolean>;
@@ -27,7 +27,7 @@ export type TokenReader = Readonly<{
 
 const eip3009 = parseAbi(["function authorizationState(address, bytes32) view returns (bool)"]);
 
-/** How long one question may take. */
+/** Time limit of one request. */
 const timeoutMs = 5_000;
 
 /**
@@ -87,7 +87,7 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
   };
 }
 
-/** The first line of a fault: the library's further ones show the whole URL. */
+/** Describes a failure by its first line: the library's other lines show the whole URL. */
 function shortly(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "shortMessage" in error ? String(error.shortMessage) : (error.message.split("\n")[0] ?? "");

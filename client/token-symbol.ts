@@ -2,7 +2,7 @@ import type { PaymentEvent } from "./payment-event.ts";
 import { toPlainText } from "./plain-text.ts";
 import { TokenReadError, type TokenPlace, type TokenReader } from "./token-reader.ts";
 
-/** What a token calls itself by its own contract, as one line of plain text; null, and an event, where the chain does not answer. */
+/** Reads a token's symbol from its contract, as one line of plain text; null, and an event, if the chain does not answer. */
 export async function readSymbol(
   token: TokenPlace,
   { tokens, onEvent }: Readonly<{ tokens: TokenReader; onEvent: (event: PaymentEvent) => void }>,

@@ -1,7 +1,7 @@
 import { pay, type PayOptions } from "../pay.ts";
 import { asset, privateKey, createSeller } from "./seller.ts";
 
-/** What is bought. */
+/** Resource that is bought. */
 export const url = "http://shop.test/data";
 /** Limits that allow the seller's offer. */
 export const caps = { privateKey, assets: [asset.address], decimals: 6, maxAmount: "0.05" };

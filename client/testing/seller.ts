@@ -27,7 +27,7 @@ export const offer: PaymentRequirements = {
   extra: { name: "USDC", version: "2" },
 };
 
-/** What a settled payment is answered with. */
+/** Settlement in the answer to a paid request. */
 export const settlement: SettleResponse = {
   success: true,
   transaction: `0x${"ab".repeat(32)}`,
