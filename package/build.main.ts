@@ -8,12 +8,12 @@ import { buildPublishedManifest } from "./build/published-manifest.ts";
 import { bundledTypes, withBundledImports } from "./build/rewritten-imports.ts";
 
 /**
- * `npm run build`: makes the package in `dist/`, laid out as the repository is: compiled, with what is bundled. `npm pack` does that first.
+ * `npm run build`: makes the package in `dist/`, laid out like the repository: compiled, with bundled packages. `npm pack` runs it first.
  */
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
 
-/** What is read from a file next to the code, is JavaScript already, or is for the reader. */
+/** Files that the code reads next to itself, that are JavaScript already, or that people read. */
 const copied = [
   "LICENSE",
   "cli/gatehouse.js",
@@ -40,7 +40,7 @@ for (const path of globSync("**/*.map", { cwd: dist })) rewrite(path, writeLineM
 writeFileSync(join(dist, bundledTypes), bundledDeclarations());
 writeFileSync(join(dist, "package.json"), `${JSON.stringify(buildPublishedManifest(), null, 2)}\n`);
 
-/** The repository's own is for a clone: its links lead to what is not in the package. */
+/** Builds the README from the package's own: links of the repository's lead to files that are not in the package. */
 function packageReadme(): string {
   return readFileSync(join(import.meta.dirname, "README.md"), "utf8").replaceAll("](../", "](");
 }
@@ -56,7 +56,7 @@ function rewrite(path: string, change: (text: string) => string): void {
   if (changed !== text) writeFileSync(join(dist, path), changed);
 }
 
-/** The declarations of bundled packages that ours name, with all that they name themselves. */
+/** Bundles the declarations of bundled packages that ours name, with all that they name themselves. */
 function bundledDeclarations(): string {
   const [text = ""] = generateDtsBundle(
     [

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
 
 /**
- * The end of `npm pack` in the repository: what is packed is `dist/`, with the package.json that `npm run build` derived, so its tarball takes the place of
+ * The end of `npm pack` in the repository: packs `dist/`, with the package.json that `npm run build` derived, so that its tarball replaces
  * the one that npm made of the repository.
  */
 const root = join(import.meta.dirname, "..");

@@ -4,16 +4,16 @@ import { rolldown, type Plugin } from "rolldown";
 import { findBundleName } from "./bundled-packages.ts";
 import { findImportedNames, type ImportedNames } from "./imported-names.ts";
 
-/** Folder of what is bundled, in the package. */
+/** Folder of bundled packages, in the package. */
 export const bundleDirectory = "bundled";
 
 const entryPrefix = "bundled:";
 
 /**
- * Bundles what the compiled code of `dist` imports of the bundled packages into `dist/bundled`, a file for each specifier, with the licences of
- * everything that came along. The parts are shared, so that each is loaded once.
+ * Bundles the imports of the compiled code in `dist` from bundled packages into `dist/bundled`, a file for each specifier, with the licences of
+ * all packages included. Files share their chunks, so that each module is loaded once.
  *
- * @throws {Error} when a package that comes along has no licence to put next to it.
+ * @throws {Error} when an included package has no licence to put next to it.
  */
 export async function bundlePackages(root: string, dist: string): Promise<void> {
   const names = findImportedNames(
@@ -24,7 +24,7 @@ export async function bundlePackages(root: string, dist: string): Promise<void> 
     input,
     cwd: root,
     platform: "node",
-    // OpenTelemetry's CommonJS, which `main` leads to, is bundled with all that nobody requests.
+    // OpenTelemetry's CommonJS, which `main` leads to, is bundled with everything that nobody uses.
     resolve: { mainFields: ["module", "main"] },
     external: [/^node:/, "@opentelemetry/api", "ws", "zod/v3"],
     plugins: [entries(root, names)],
@@ -39,13 +39,13 @@ export async function bundlePackages(root: string, dist: string): Promise<void> 
   writeLicences(join(dist, bundleDirectory), modules);
 }
 
-/** A file that exports what is imported by a specifier, for each of them. */
+/** Creates a plugin with a virtual module for each specifier, which exports the names imported by it. */
 function entries(root: string, names: ImportedNames): Plugin {
   return {
     name: "gatehouse-bundled-entries",
     resolveId(source, importer) {
       if (source.startsWith(entryPrefix)) return source;
-      // The SDK of x402 is written for zod 3, which zod 4 brings along under that name.
+      // The SDK of x402 is written for zod 3, which zod 4 includes under that name.
       if (source === "zod") return { id: "zod/v3", external: true };
       if (importer?.startsWith(entryPrefix) !== true) return undefined;
       return this.resolve(source, join(root, "package.json"), { skipSelf: true });
@@ -63,9 +63,9 @@ function entries(root: string, names: ImportedNames): Plugin {
 type Manifest = Readonly<{ name: string; version: string; license?: string }>;
 
 /**
- * Writes `LICENSES.md`: the licences of all packages that modules are from, which are given by their files.
+ * Writes `LICENSES.md`: the licences of all packages that modules are from; `modules` are paths of files.
  *
- * @throws {Error} when a package says nothing of its licence.
+ * @throws {Error} when a package does not name its licence.
  */
 export function writeLicences(directory: string, modules: readonly string[]): void {
   const inPackage = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;

@@ -1,6 +1,6 @@
 /**
- * What the package from a registry brings with it instead of having npm install it: four families of packages of which Gatehouse uses less than a
- * megabyte, and npm would install 73. OpenTelemetry's interface is not among them: prom-client brings it, and there is to be one of it.
+ * Packages that the published package includes, so that npm doesn't install them: four families of which Gatehouse uses less than a
+ * megabyte, and npm would install 73. OpenTelemetry's interface is not among them: prom-client depends on it, and there must be only one.
  * See docs/decisions/0019-bundled-families.md.
  */
 const families = /^(?:viem|ox|@x402\/.+|@opentelemetry\/(?!api$).+)$/;
@@ -10,12 +10,12 @@ export function isBundled(packageName: string): boolean {
   return families.test(packageName);
 }
 
-/** The package that a specifier leads into: `viem` of `viem/accounts`. */
+/** Parses the package's name out of a specifier: `viem` of `viem/accounts`. */
 export function parsePackageName(specifier: string): string {
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
-/** Name of the file, without its ending, that holds what the compiled code imports by a specifier. */
+/** Finds the bundled file for a specifier: its name without extension. */
 export function findBundleName(specifier: string): string {
   return specifier.replace("@", "").replaceAll("/", "-");
 }

@@ -1,10 +1,10 @@
 import ts from "typescript";
 import { isBundled, parsePackageName } from "./bundled-packages.ts";
 
-/** What compiled code imports of bundled packages: names by specifier. `*` stands for all of it. */
+/** Names that compiled code imports from bundled packages, by specifier. `*` stands for all. */
 export type ImportedNames = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Finds what files of compiled JavaScript import of bundled packages, so that nothing else of them is bundled. */
+/** Finds the names that compiled JavaScript imports from bundled packages, so that nothing else of these is bundled. */
 export function findImportedNames(texts: Iterable<string>): ImportedNames {
   const found = new Map<string, Set<string>>();
   const visit = (node: ts.Node): void => {
@@ -43,12 +43,12 @@ function clauseNames(clause: ts.ImportClause | undefined): readonly string[] {
   return [...(clause?.name === undefined ? [] : ["default"]), ...named, ...all];
 }
 
-/** The name that the module has for it, of `a` and of `a as b`. */
+/** Returns the module's name for an import: `a`, of `a` and of `a as b`. */
 function outerName({ name, propertyName }: ts.ImportSpecifier | ts.ExportSpecifier): string {
   return (propertyName ?? name).text;
 }
 
-/** What `const { a, b } = await import("…")` takes; of any other form of it, all. */
+/** Lists the names that `const { a, b } = await import("…")` takes; `*` for a dynamic import in any other form. */
 function takenNames(call: ts.CallExpression): readonly string[] {
   const declaration = call.parent.parent;
   if (!ts.isAwaitExpression(call.parent) || !ts.isVariableDeclaration(declaration)) return ["*"];

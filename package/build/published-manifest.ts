@@ -1,11 +1,11 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { isBundled } from "./bundled-packages.ts";
 
-/** What package.json says of where the project lives: for a reader of the registry, and `repository` for npm's provenance. */
+/** Places of the project in package.json: for readers of the registry, and `repository` for npm's provenance. */
 type Project = Readonly<{ repository?: unknown; homepage?: unknown; bugs?: unknown; keywords?: unknown }>;
 
 /**
- * The package.json of the package: the repository's, without what only the repository needs and what is bundled. Its `imports` are looked
+ * Builds the package's package.json: the repository's, without fields that only the repository needs and without bundled packages. Its `imports` are looked
  * up by Node and by compilers, which both leave a pattern's target as it is: `#daemon/time.ts` is a file that ends with `.js`.
  */
 export function buildPublishedManifest(manifest: typeof packageJson & Project = packageJson): object {
@@ -33,7 +33,7 @@ export function buildPublishedManifest(manifest: typeof packageJson & Project = 
   };
 }
 
-/** JSON has no member for what is undefined, so what the project does not say stays out. */
+/** Picks these fields; JSON leaves out undefined ones. */
 function ofProject({ repository, homepage, bugs, keywords }: Project): Project {
   return { repository, homepage, bugs, keywords };
 }

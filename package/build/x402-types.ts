@@ -1,4 +1,4 @@
-/** What the declarations of the package's exports name of bundled packages; the build makes one file of it. */
+/** Types of bundled packages that declarations of the package's exports name; the build makes one file of them. */
 export type {
   AssetAmount,
   Network,
