@@ -2,10 +2,10 @@ import type { PolicyResource } from "./rule.ts";
 import { readFields, isOn, readItems, readText, readWhole } from "./values.ts";
 import type { Container, Mount, Variable, Workload } from "./workload.ts";
 
-/** The label that says which service of Gatehouse a container is. */
+/** Label that names a container's service of Gatehouse. */
 const dockerServiceLabel = "io.gatehouse.service";
 
-/** A Docker container as a workload. */
+/** Reads a Docker container as a workload; undefined for another resource. */
 export function readDockerWorkload({ type, name, props }: PolicyResource): Workload | undefined {
   if (type !== "docker:index/container:Container") return undefined;
   return {

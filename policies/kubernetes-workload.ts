@@ -2,12 +2,12 @@ import type { PolicyResource } from "./rule.ts";
 import { readFields, isOn, readItems, readText, readWhole } from "./values.ts";
 import type { Container, Mount, Variable, Workload } from "./workload.ts";
 
-/** The label that says which service of Gatehouse a pod is. */
+/** Label that names a pod's service of Gatehouse. */
 const kubernetesServiceLabel = "app.kubernetes.io/component";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The Kubernetes kinds that make pods, and where their pod template stands. */
+/** Kubernetes kinds that make pods, each with a reader of its pod template. */
 const templates: Readonly<Record<string, (spec: Fields) => Fields>> = {
   Deployment: (spec) => readFields(spec["template"]),
   StatefulSet: (spec) => readFields(spec["template"]),
@@ -19,7 +19,7 @@ const templates: Readonly<Record<string, (spec: Fields) => Fields>> = {
 
 const kind = /^kubernetes:(?:core|apps|batch)\/v[0-9a-z]+:(\w+)$/;
 
-/** A Kubernetes object that makes pods, as a workload. */
+/** Reads a Kubernetes object that makes pods as a workload; undefined for another resource. */
 export function readKubernetesWorkload({ type, props }: PolicyResource): Workload | undefined {
   const name = kind.exec(type)?.[1];
   if (name === undefined || (name !== "Pod" && templates[name] === undefined)) return undefined;
@@ -87,7 +87,7 @@ function kubernetesContainer(
   };
 }
 
-/** The user that a container runs as; `runAsNonRoot` alone leaves the number to the image but rules root out. */
+/** Reads the user that a container runs as; `runAsNonRoot` alone leaves the number to the image but rules root out. */
 function runAs(own: Fields, shared: Fields): string | undefined {
   const uid = own["runAsUser"] ?? shared["runAsUser"];
   if (uid !== undefined) return String(uid);

@@ -12,9 +12,9 @@ import { monitorFields, findNaming } from "../node/conf/monitor-keys.ts";
 import { readFields } from "./values.ts";
 
 /**
- * What the sidecar's own lint has against a rendered `node.conf`, for a node of some version, and what it leaves to the sidecar
- * but a deployment has to say: the metrics keys of that version, switched on (specification, "monitor_config keys" and
- * "Versioning", 2). A line each; none when the file is right.
+ * Lints a rendered `node.conf` for a node's version by the sidecar's own lint, and checks what this leaves to the sidecar but a
+ * deployment has to contain: the metrics keys of that version, switched on (specification, "monitor_config keys" and "Versioning", 2).
+ * Returns a line for each finding.
  */
 export function lintNodeConfiguration(
   text: string,
@@ -30,7 +30,7 @@ export function lintNodeConfiguration(
   return [...linted, ...silentMetrics(text, known, releases)];
 }
 
-/** Whether a version is another release line than an image's tag names; `undefined` when the tag names none. */
+/** Says that a version is of another release line than an image's tag; undefined if it is not, or the tag names no version. */
 export function findImageDisagreement(version: string, image: string): string | undefined {
   const parsed = parseNodeVersion(version);
   const tagged = parseImageVersion(image);
@@ -38,12 +38,12 @@ export function findImageDisagreement(version: string, image: string): string | 
   return `the sidecar is set up for a node of version ${version}, but its image is ${tagged.text}`;
 }
 
-/** Major and minor number: what decides the node's keys and commands. */
+/** Returns the major and minor number, which decide the node's keys and commands. */
 function releaseLine({ release }: NodeVersion): string {
   return release.split(".", 2).join(".");
 }
 
-/** Metrics that are never pushed, which no node reports: no keys at all, a key that is missing, the switch turned off. */
+/** Finds why metrics would never be pushed, which no node reports: no keys at all, a missing key, or the switch turned off. */
 function silentMetrics(text: string, version: NodeVersion, releases: NodeReleases): readonly string[] {
   const monitor = monitorOf(text);
   if (monitor === undefined) return [];
@@ -59,7 +59,7 @@ function silentMetrics(text: string, version: NodeVersion, releases: NodeRelease
   ];
 }
 
-/** `chain.monitor_config` of a text; of one that can't be read the lint says enough. */
+/** Reads `chain.monitor_config` of a text; undefined if it can't be parsed, which the lint reports. */
 function monitorOf(text: string): Readonly<Record<string, unknown>> | undefined {
   const parsed = parseConfig(Buffer.from(text));
   return parsed.ok ? readFields(parsed.document.chain["monitor_config"]) : undefined;

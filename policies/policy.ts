@@ -36,7 +36,7 @@ export function createPolicy(rule: Rule, now: () => Date): Policies[number] {
     name: rule.name,
     description: `[${rule.severity}] ${rule.why} ${rule.remedy}`,
     severity: rule.severity,
-    // Whatever its severity: who wants a rule to warn only says so in the pack's configuration.
+    // Whatever its severity: the pack's configuration can turn a rule into a warning.
     enforcementLevel: "mandatory" as const,
     configSchema: configSchema as unknown as NonNullable<Policy["configSchema"]>,
   };
@@ -109,10 +109,10 @@ export type RuleException = Readonly<{
   expires: string;
 }>;
 
-/** How an exception bears on a finding. */
+/** Effect of exceptions on a finding: excused or not, and a note about an exception that doesn't count. */
 export type Bearing = Readonly<{ excused: boolean; note: string | undefined }>;
 
-/** Whether an exception excuses a resource from a rule today; an expired one says so, so that nobody wonders. */
+/** Judges whether an exception excuses a resource from a rule today; the note says why an expired or incomplete one does not. */
 export function judgeException(
   exceptions: readonly RuleException[],
   { rule, resource, today }: Readonly<{ rule: string; resource: string; today: Date }>,

@@ -8,10 +8,10 @@ export type PolicyResource = Readonly<{
   protect: boolean;
 }>;
 
-/** How bad it is when a rule is broken, in Pulumi's own words. Every rule is mandatory all the same. */
+/** Severity of a broken rule, in Pulumi's own words. Every rule is mandatory all the same. */
 export type Severity = "critical" | "high" | "medium";
 
-/** What the pack's configuration can set of a rule. */
+/** Options of a rule in the pack's configuration. */
 export type RuleOptions = Readonly<{
   /** Registries that images may come from, e.g. `registry.example`; empty allows all. */
   allowedRegistries: readonly string[];
@@ -22,15 +22,15 @@ type Stated = Readonly<{
   name: string;
   severity: Severity;
   why: string;
-  /** What to change. */
+  /** Change that satisfies the rule, as an instruction. */
   remedy: string;
 }>;
 
-/** A rule about single resources: what is wrong with one, a line each. */
+/** A rule about single resources; `check` returns a line for each mistake. */
 export type ResourceRule = Stated &
   Readonly<{ scope: "resource"; check: (resource: PolicyResource, options: RuleOptions) => readonly string[] }>;
 
-/** What is wrong with a deployment as a whole, and which resource it is about. */
+/** Finding about a deployment as a whole, with the name of the resource concerned. */
 export type StackFinding = Readonly<{ resource: string; message: string }>;
 
 /** A rule about a deployment as a whole. */

@@ -1,4 +1,4 @@
-/** A variable of a container; `value` is absent where it comes from a reference. */
+/** A variable of a container; `value` is undefined if it comes from a reference. */
 export type Variable = Readonly<{ name: string; value: string | undefined }>;
 
 /** A directory or file that a container mounts. */
@@ -6,7 +6,7 @@ export type Mount = Readonly<{
   path: string;
   /** Path on the host, for bind mounts and hostPath volumes. */
   hostPath: string | undefined;
-  /** The volume is emptied when the container goes. */
+  /** Whether the volume is lost with the container or pod. */
   temporary: boolean;
 }>;
 
@@ -34,12 +34,12 @@ export type Container = Readonly<{
   oneShot: () => boolean;
 }>;
 
-/** What runs: one Docker container, or the pods that a Kubernetes object makes. */
+/** One Docker container, or the pods that a Kubernetes object makes. */
 export type Workload = Readonly<{
   kind: "docker" | "kubernetes";
-  /** Which service of Gatehouse it is, by its label `io.gatehouse.service` or `app.kubernetes.io/component`. */
+  /** Service of Gatehouse, by the label `io.gatehouse.service` or `app.kubernetes.io/component`. */
   service: () => string | undefined;
-  /** What it shares with the host: `network`, `pid`, `ipc`. */
+  /** Namespaces that it shares with the host: `network`, `pid`, `ipc`. */
   hostNamespaces: () => readonly string[];
   stopGraceSeconds: () => number | undefined;
   containers: () => readonly Container[];

@@ -2,10 +2,10 @@ import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
-/** Names of volumes and claims that hold what can't be made again in an hour: chain data and ledgers. */
+/** Names of volumes and claims that can't be recreated in an hour: chain data and ledgers. */
 const precious = /workspace|ledger|chain|postgres(?!-files)/;
 
-/** Where the node keeps its chain data and its node.conf, in its container. What stands next to them, its programs and keys, is recreated. */
+/** Paths of chain data and node.conf in the node's container. Programs and keys next to them are recreated. */
 const kept = new Set(["/data", "/data/data", "/data/conf"]);
 
 /** Rule 11: chain data and ledgers outlive a mistake. */

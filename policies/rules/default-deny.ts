@@ -2,7 +2,7 @@ import type { PolicyResource, StackRule } from "../rule.ts";
 import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
-/** Rule 10: what may talk to what is said, and the rest is forbidden. */
+/** Rule 10: allowed connections are listed, and all others are denied. */
 export const defaultDeny: StackRule = {
   scope: "stack",
   name: "default-deny",

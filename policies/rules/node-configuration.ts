@@ -4,13 +4,13 @@ import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 import type { Variable } from "../workload.ts";
 
-/** What a sidecar's settings have to say, and what it means when they do not. */
+/** Settings of a sidecar that must not be `false`, each with the consequence if it is. */
 const mustNotBeFalse: Readonly<Record<string, string>> = {
   GATEHOUSE_SIDECAR_PRUNE_ENABLED: "auto-pruning is left as it is, and the node's disk fills",
   GATEHOUSE_SIDECAR_MONITOR_ENABLED: "the node pushes no metrics",
 };
 
-/** Rule 15: the node prunes by itself, and its metrics keys are those of its image's version. */
+/** Rule 15: the node prunes automatically, and its metrics keys are those of its image's version. */
 export const nodeConfiguration: StackRule = {
   scope: "stack",
   name: "node-configuration",
@@ -35,7 +35,7 @@ function sidecarOf(resource: PolicyResource): readonly Sidecar[] {
   if (workload === undefined) return [];
   const variables = workload
     .containers()
-    // What ends after one task is no sidecar; one that is replaced has an environment that is unknown at preview.
+    // A container that ends after one task is not a sidecar; if it is replaced, its environment is unknown at preview.
     .filter((container) => !container.oneShot())
     .map((container) => container.variables())
     .find((all) => all.some(({ name }) => name.startsWith("GATEHOUSE_SIDECAR_")));
@@ -59,7 +59,7 @@ function valueOf(variables: readonly Variable[], name: string): string | undefin
   return variables.find((variable) => variable.name === name)?.value;
 }
 
-/** Findings about a `node.conf` that the deployment itself renders: into a ConfigMap, or into a container's uploads. */
+/** Checks a `node.conf` that the deployment itself renders: into a ConfigMap, or into a container's uploads. */
 function renderedFindings(resource: PolicyResource, variables: readonly Variable[]): readonly StackFinding[] {
   const version = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
   if (version === undefined) return [];

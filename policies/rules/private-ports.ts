@@ -2,10 +2,10 @@ import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { readFields, readItems, readText, readWhole } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
-/** Wants a token of each caller, so that an Ingress with TLS may hand it on; a plain port would show the tokens. */
+/** Requires a token of each caller, so that an Ingress with TLS may expose it; a plain port would reveal the tokens. */
 const privateGateway = 8_547;
 
-/** Ports that hand out control or data of the node: its RPC, its internal RPC, the Pushgateway, what services report about themselves. */
+/** Ports with control or data of the node: its RPC, its internal RPC, the Pushgateway, and status and metrics of services. */
 const reserved: Readonly<Record<number, string>> = {
   18_100: "the node's JSON-RPC over HTTP",
   18_200: "the node's JSON-RPC over WebSocket",
@@ -53,7 +53,7 @@ function servicePorts({ type, props }: PolicyResource): readonly string[] {
   });
 }
 
-/** What an Ingress or a route of the Gateway API hands to the public. */
+/** Checks the ports that an Ingress or a route of the Gateway API exposes to the public. */
 function backendPorts({ type, props }: PolicyResource): readonly string[] {
   const spec = readFields(props["spec"]);
   const rules = readItems(spec["rules"]).map(readFields);

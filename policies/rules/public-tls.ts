@@ -2,7 +2,7 @@ import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
-/** Rule 14: what is public speaks TLS, and the facilitator is not public. */
+/** Rule 14: public endpoints use TLS, and the facilitator is not public. */
 export const publicTls: ResourceRule = {
   scope: "resource",
   name: "public-tls",
@@ -46,7 +46,7 @@ function gateway({ type, props }: PolicyResource): readonly string[] {
     .map(({ name }) => `has the listener ${readText(name) ?? "unnamed"} without TLS`);
 }
 
-/** A route that names no listener is served by every listener of its Gateway, those without TLS too. */
+/** Checks a route. One that names no listener is served by every listener of its Gateway, those without TLS too. */
 function route({ type, props }: PolicyResource): readonly string[] {
   if (!/^kubernetes:gateway\.networking\.k8s\.io\/v1(beta1)?:HTTPRoute$/.test(type)) return [];
   const spec = readFields(props["spec"]);
