@@ -35,9 +35,9 @@ export function answerValidUnless(refusal: Refusal | undefined): VerifyAnswer {
 
 /** The body of an answer to `/verify`. */
 export function buildVerifyResponse({ answer, payer }: Answered<VerifyAnswer>): VerifyResponse {
-  if (answer.state === "valid") return { isValid: true, ...known(payer) };
+  if (answer.state === "valid") return { isValid: true, ...buildPayer(payer) };
   const { reason: invalidReason, message } = answer.refusal;
-  return { isValid: false, invalidReason, invalidMessage: message, ...known(payer) };
+  return { isValid: false, invalidReason, invalidMessage: message, ...buildPayer(payer) };
 }
 
 type Network = SettleResponse["network"];
@@ -45,18 +45,18 @@ type Network = SettleResponse["network"];
 /** The body of an answer to `/settle`. */
 export function buildSettleResponse({ answer, payer }: Answered<SettleAnswer>, network: Network): SettleResponse {
   if (answer.state === "settled") {
-    return { success: true, transaction: answer.transaction, network, ...known(payer) };
+    return { success: true, transaction: answer.transaction, network, ...buildPayer(payer) };
   }
-  const { reason: errorReason, message } = refusalOf(answer);
+  const { reason: errorReason, message } = getRefusal(answer);
   const transaction = answer.state === "refused" ? "" : answer.transaction;
-  return { success: false, errorReason, errorMessage: message, transaction, network, ...known(payer) };
+  return { success: false, errorReason, errorMessage: message, transaction, network, ...buildPayer(payer) };
 }
 
-function known(payer: string | undefined): Readonly<{ payer?: string }> {
+function buildPayer(payer: string | undefined): Readonly<{ payer?: string }> {
   return payer === undefined ? {} : { payer };
 }
 
-function refusalOf(answer: Exclude<SettleAnswer, { state: "settled" }>): Refusal {
+function getRefusal(answer: Exclude<SettleAnswer, { state: "settled" }>): Refusal {
   switch (answer.state) {
     case "refused":
       return answer.refusal;

@@ -27,11 +27,11 @@ export type TokenAmount = Readonly<{ kind: "units"; units: bigint } | { kind: "t
 export function parseTokenAmount(text: string): TokenAmount {
   if (wholeNumber.test(text)) return { kind: "units", units: BigInt(text) };
   const [, tokens, fraction = ""] = decimal.exec(text) ?? [];
-  if (tokens === undefined) throw new TokenAmountError(`"${text}" is no amount; ${advice(text)}`);
+  if (tokens === undefined) throw new TokenAmountError(`"${text}" is no amount; ${suggestAmountForm(text)}`);
   return { kind: "tokens", text: tokens, scale: fraction.length };
 }
 
-function advice(text: string): string {
+function suggestAmountForm(text: string): string {
   if (shellName.test(text) || afterEmptyVariable.test(text)) {
     return "a shell replaces $ and the digit after it. Write the amount without $ (0.05), or in single quotes ('$0.05').";
   }

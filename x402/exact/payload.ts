@@ -15,7 +15,7 @@ export const decimalUint256 = z
   .refine((value) => value <= uint256Max, "expected a number below 2^256");
 
 /** Builds a schema for `bytes` bytes in hexadecimal; `typeSentence` is the error for a value that isn't text. */
-function hexBytes(bytes: number, sentence: string, typeSentence?: string) {
+function buildHexSchema(bytes: number, sentence: string, typeSentence?: string) {
   return z
     .string(typeSentence)
     .regex(new RegExp(`^0x[0-9a-fA-F]{${bytes * 2}}$`), sentence)
@@ -23,13 +23,13 @@ function hexBytes(bytes: number, sentence: string, typeSentence?: string) {
 }
 
 /** Builds such a schema with one sentence for text in a wrong form and for a value that isn't text. */
-function hexBytesOrElse(bytes: number, what: string) {
+function buildHexSchemaOf(bytes: number, what: string) {
   const sentence = `expected ${what}: 0x and ${bytes * 2} hexadecimal digits`;
-  return hexBytes(bytes, sentence, sentence);
+  return buildHexSchema(bytes, sentence, sentence);
 }
 
 /** An account or contract address. */
-export const evmAddress = hexBytesOrElse(20, "an address");
+export const evmAddress = buildHexSchemaOf(20, "an address");
 
 /** Error for an invalid signature. */
 export const signatureSentence = "expected the signature as a string";
@@ -43,23 +43,23 @@ const forms = {
     signature: z.string(signatureSentence),
     address: evmAddress,
     number: z.string().regex(decimal, numberSentence),
-    nonce: hexBytesOrElse(32, "the authorization's nonce"),
+    nonce: buildHexSchemaOf(32, "the authorization's nonce"),
   },
   client: {
     signature: z.string().regex(/^0x[0-9a-fA-F]*$/, "expected hexadecimal with 0x"),
-    address: hexBytes(20, "expected an address"),
+    address: buildHexSchema(20, "expected an address"),
     number: z.string().regex(decimal, "expected a whole number in decimal text"),
-    nonce: hexBytes(32, "expected 32 bytes in hexadecimal with 0x"),
+    nonce: buildHexSchema(32, "expected 32 bytes in hexadecimal with 0x"),
   },
 } satisfies Record<Audience, object>;
 
 /** Builds the schema of scheme `exact` by EIP-3009. Numbers stay text: ledgers name a payment by the digits that were sent. */
-function payloadSchema({ signature, address, number, nonce }: (typeof forms)[Audience]) {
+function buildPayloadSchema({ signature, address, number, nonce }: (typeof forms)[Audience]) {
   const authorization = { from: address, to: address, value: number, validAfter: number, validBefore: number, nonce };
   return z.object({ signature, authorization: z.object(authorization) });
 }
 
-const payloadFor = { seller: payloadSchema(forms.seller), client: payloadSchema(forms.client) };
+const payloadFor = { seller: buildPayloadSchema(forms.seller), client: buildPayloadSchema(forms.client) };
 
 /** A payment by EIP-3009 as it was sent: the form of each field is checked, numbers are not parsed yet. */
 export type ExactPayment = Readonly<z.output<typeof payloadFor.seller>>;

@@ -16,7 +16,7 @@ export function judgeTerms(payment: Transfer, assets: Transfers["assets"]): Acce
 
 function refuseAccepted(accepted: Requirements, required: Requirements): Refusal | undefined {
   const fields = ["scheme", "network", "amount", "asset", "payTo", "maxTimeoutSeconds", "name", "version"] as const;
-  const field = fields.find((name) => comparable(accepted[name]) !== comparable(required[name]));
+  const field = fields.find((name) => formatForComparison(accepted[name]) !== formatForComparison(required[name]));
   if (field === undefined) return undefined;
   const path = field === "name" || field === "version" ? `extra.${field}` : field;
   return {
@@ -26,7 +26,7 @@ function refuseAccepted(accepted: Requirements, required: Requirements): Refusal
 }
 
 /** Formats a value for comparison: addresses without their checksum's case; nothing else that is compared starts with 0x. */
-function comparable(value: string | number | bigint): string {
+function formatForComparison(value: string | number | bigint): string {
   const text = String(value);
   return text.startsWith("0x") ? text.toLowerCase() : text;
 }

@@ -41,15 +41,15 @@ export function readTransfer(
 ): Transfer {
   return {
     authorization: readAuthorization(payment),
-    requirements: evmRequirements(requirements, paths.requirements),
-    accepted: evmRequirements(accepted, `${paths.payment}.accepted`),
+    requirements: parseRequirements(requirements, paths.requirements),
+    accepted: parseRequirements(accepted, `${paths.payment}.accepted`),
     signature: payment.signature,
   };
 }
 
 function readAuthorization(payment: ExactPayment): Authorization {
   try {
-    return authorizationOf(payment);
+    return parseAuthorization(payment);
   } catch (error) {
     if (error instanceof MalformedPaymentError) throw error.within(`${paths.payment}.payload`);
     throw error;
@@ -64,7 +64,7 @@ const signatureLengthMax = 16_384;
  *
  * @throws {MalformedPaymentError} when a number does not fit 256 bits, or the signature is too long.
  */
-function authorizationOf({ signature, authorization }: ExactPayment): Authorization {
+function parseAuthorization({ signature, authorization }: ExactPayment): Authorization {
   if (signature.length > signatureLengthMax) throw new MalformedPaymentError("signature", signatureSentence);
   const { from, to, nonce } = authorization;
   const number = (field: "value" | "validAfter" | "validBefore") =>
@@ -79,7 +79,7 @@ function authorizationOf({ signature, authorization }: ExactPayment): Authorizat
   };
 }
 
-function evmRequirements(wire: PaymentRequirements, path: string): Requirements {
+function parseRequirements(wire: PaymentRequirements, path: string): Requirements {
   // The SDK's type has `extra` always; its schema lets it be absent or null.
   const { name, version } = (wire.extra as Readonly<Record<string, unknown>> | null | undefined) ?? {};
   return {
