@@ -61,10 +61,10 @@ export function findPayOptionProblem(options: PayOptions): string | undefined {
     return "the private key is not 0x and 64 hexadecimal digits.";
   }
   if (allowsPayment(options) && privateKey === undefined) return "no key to pay with; name its file with --key-file.";
-  return amountProblem(options);
+  return findAmountProblem(options);
 }
 
-function amountProblem({ maxAmount, maxTotal, assets, decimals, rpcUrl }: PayOptions): string | undefined {
+function findAmountProblem({ maxAmount, maxTotal, assets, decimals, rpcUrl }: PayOptions): string | undefined {
   for (const [option, text] of Object.entries({ "--max-amount": maxAmount, "--max-total": maxTotal })) {
     if (text === undefined) continue;
     try {

@@ -47,7 +47,7 @@ export function formatPayReport(
     message: message === undefined ? null : mask(message),
     url: mask(url),
     offers: offered,
-    payment: signed === undefined ? null : paymentDocument(signed),
+    payment: signed === undefined ? null : buildPaymentDocument(signed),
     settlement: settlement ?? null,
     response: answer,
   });
@@ -57,14 +57,17 @@ export function formatPayReport(
       if (event.type === "payment-signed") signed = { ...event.accepted, ...event };
       if (event.type === "payment-response") settlement = event.settlement;
       if (event.type === "payment-repeated") repeats += 1;
-      say(verbose ? describePaymentEvent(event) : summarizePaymentEvent(event));
+      say(verbose ? describePaymentEvent(event) : describeInShort(event));
     },
     offers(offers) {
       offered = offers;
       for (const offer of offers) say(`  ${formatOffer(offer)}`);
     },
     response(response, body) {
-      answer = { ...responseDocument(response, body), ...(file === undefined ? bodyDocument(body) : { file }) };
+      answer = {
+        ...buildResponseDocument(response, body),
+        ...(file === undefined ? buildBodyDocument(body) : { file }),
+      };
       say(`Answer ${response.status}: ${body.byteLength} bytes`);
     },
     signed: () => signed,
@@ -78,18 +81,18 @@ export function formatPayReport(
   };
 }
 
-function paymentDocument({ network, asset, decimals, authorization }: SignedPayment): object {
+function buildPaymentDocument({ network, asset, decimals, authorization }: SignedPayment): object {
   const { from, to, value, validBefore, nonce } = authorization;
   const price = decimals === undefined ? null : formatAmount(BigInt(value), decimals);
   return { network, asset, amount: value, price, from, to, nonce, validBefore: Number(validBefore) };
 }
 
-function responseDocument({ status, headers }: Response, body: Uint8Array): object {
+function buildResponseDocument({ status, headers }: Response, body: Uint8Array): object {
   return { status, contentType: headers.get("Content-Type"), bytes: body.byteLength };
 }
 
 /** Builds the body's part: UTF-8 as text, anything else in base64. */
-function bodyDocument(body: Uint8Array): object {
+function buildBodyDocument(body: Uint8Array): object {
   try {
     return { body: new TextDecoder("utf-8", { fatal: true }).decode(body) };
   } catch {
@@ -100,15 +103,15 @@ function bodyDocument(body: Uint8Array): object {
 
 /** Describes a step of a payment in words and decoded fields, for a terminal. Shows no signature. */
 export function describePaymentEvent(event: PaymentEvent): string {
-  const { summary, details } = partsOf(event);
+  const { summary, details } = describeInParts(event);
   return [summary, ...details].join("\n");
 }
 
 /** Describes a step by the lines of the short form, which fit 80 columns, and the further ones of the long form. */
-function partsOf(event: PaymentEvent): Readonly<{ summary: string; details: readonly string[] }> {
+function describeInParts(event: PaymentEvent): Readonly<{ summary: string; details: readonly string[] }> {
   switch (event.type) {
     case "payment-required": {
-      const details = ["PAYMENT-REQUIRED:", indented(event.paymentRequired)];
+      const details = ["PAYMENT-REQUIRED:", formatIndented(event.paymentRequired)];
       return { summary: `402 Payment Required from ${event.url}`, details };
     }
     case "payment-signed": {
@@ -118,7 +121,7 @@ function partsOf(event: PaymentEvent): Readonly<{ summary: string; details: read
         `Signed a payment of ${price} to ${authorization.to}`,
         `  token ${accepted.asset} on ${accepted.network}`,
       ];
-      return { summary: lines.join("\n"), details: [indented({ authorization })] };
+      return { summary: lines.join("\n"), details: [formatIndented({ authorization })] };
     }
     case "chain-unread":
       return { summary: `The chain could not be read: ${event.reason}`, details: [] };
@@ -127,19 +130,19 @@ function partsOf(event: PaymentEvent): Readonly<{ summary: string; details: read
     case "payment-response":
       return event.settlement === undefined
         ? { summary: `Answer ${event.status} without PAYMENT-RESPONSE`, details: [] }
-        : { summary: `Answer ${event.status}, PAYMENT-RESPONSE:`, details: [indented(event.settlement)] };
+        : { summary: `Answer ${event.status}, PAYMENT-RESPONSE:`, details: [formatIndented(event.settlement)] };
   }
 }
 
 /** Describes a step in short; in full if a payment was not settled. */
-function summarizePaymentEvent(event: PaymentEvent): string {
-  if (event.type !== "payment-response") return partsOf(event).summary;
+function describeInShort(event: PaymentEvent): string {
+  if (event.type !== "payment-response") return describeInParts(event).summary;
   const { settlement } = event;
   return settlement?.success === true
     ? `Settled on ${settlement.network} by transaction\n  ${settlement.transaction}`
     : describePaymentEvent(event);
 }
 
-function indented(value: unknown): string {
+function formatIndented(value: unknown): string {
   return JSON.stringify(value, undefined, 2).replace(/^/gm, "  ");
 }

@@ -89,12 +89,12 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
     let symbol: string | undefined;
     // The SDK requests a choice after the hook below has made it, or has thrown.
     const client = new x402Client(
-      (_version, accepts) => accepts.find((offer) => offer === chosen?.offer) ?? unchosen(),
+      (_version, accepts) => accepts.find((offer) => offer === chosen?.offer) ?? failUnchosen(),
     );
     for (const scheme of schemes) client.register("eip155:*", await scheme.signer(options.account));
     client.setSpendControls(false);
     client.onAfterPaymentCreation(async ({ paymentPayload }) =>
-      onEvent({ ...signedParts(paymentPayload, schemes), decimals: chosen?.decimals, symbol }),
+      onEvent({ ...buildSignedEvent(paymentPayload, schemes), decimals: chosen?.decimals, symbol }),
     );
     const httpClient = new x402HTTPClient(client).onPaymentRequired(async ({ paymentRequired, requestUrl }) => {
       onEvent({ type: "payment-required", url: requestUrl, paymentRequired });
@@ -114,7 +114,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
   };
 }
 
-function unchosen(): never {
+function failUnchosen(): never {
   throw new TypeError("the SDK does not offer the payment that was chosen");
 }
 
@@ -128,7 +128,7 @@ async function readName(
 }
 
 /** Builds the event `payment-signed`, without decimals and symbol. */
-function signedParts({ accepted, payload }: PaymentPayload, schemes: readonly PayingScheme[]) {
-  const scheme = schemes.find(({ name }) => name === accepted.scheme) ?? unchosen();
+function buildSignedEvent({ accepted, payload }: PaymentPayload, schemes: readonly PayingScheme[]) {
+  const scheme = schemes.find(({ name }) => name === accepted.scheme) ?? failUnchosen();
   return { type: "payment-signed", accepted, authorization: scheme.authorization(payload) } as const;
 }

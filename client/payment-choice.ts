@@ -35,7 +35,7 @@ export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentL
   }
   const judged = paymentRequired.accepts.map((offer) => ({ offer, objection: findObjection(offer, limits) }));
   const fitting = judged.filter(({ objection }) => objection === undefined);
-  const cheapest = cheapestOf(fitting.map(({ offer }) => ({ offer, decimals: findDecimals(offer, limits) })));
+  const cheapest = findCheapest(fitting.map(({ offer }) => ({ offer, decimals: findDecimals(offer, limits) })));
   if (cheapest !== undefined) return cheapest;
   const onlyDear = judged.length > 0 && judged.every(({ objection }) => objection?.code === "over_payment_cap");
   const reasons = judged.map(({ offer, objection }) => `${offer.scheme} on ${offer.network}: ${objection?.text}`);
@@ -47,7 +47,7 @@ export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentL
 
 type Objection = Readonly<{ code: "over_payment_cap" | "no_allowed_offer"; text: string }>;
 
-function not(text: string): Objection {
+function buildObjection(text: string): Objection {
   return { code: "no_allowed_offer", text };
 }
 
@@ -56,26 +56,28 @@ export function findObjection(offer: PaymentRequirements, limits: PaymentLimits)
   const { schemes = knownSchemes } = limits;
   const paying = schemes.find(({ name }) => name === offer.scheme);
   if (paying === undefined) {
-    return not(`scheme "${offer.scheme}" is not ${schemes.map(({ name }) => `"${name}"`).join(" or ")}`);
+    return buildObjection(`scheme "${offer.scheme}" is not ${schemes.map(({ name }) => `"${name}"`).join(" or ")}`);
   }
   if (!limits.assets.some((asset) => asset.network === offer.network)) {
-    return not(`the network is not allowed; allow an asset on it to pay there`);
+    return buildObjection(`the network is not allowed; allow an asset on it to pay there`);
   }
   if (!limits.assets.some((asset) => isSameAsset(asset, offer))) {
-    return not(`token ${offer.asset} is not in the list of allowed assets`);
+    return buildObjection(`token ${offer.asset} is not in the list of allowed assets`);
   }
   const objection = paying.objectionTo(offer);
-  if (objection !== undefined) return not(objection);
-  if (!/^\d{1,78}$/.test(offer.amount)) return not(`amount "${offer.amount}" is not a whole number`);
+  if (objection !== undefined) return buildObjection(objection);
+  if (!/^\d{1,78}$/.test(offer.amount)) return buildObjection(`amount "${offer.amount}" is not a whole number`);
   if (!(offer.maxTimeoutSeconds > 0 && offer.maxTimeoutSeconds <= limits.maxValiditySeconds)) {
-    return not(`a validity of ${offer.maxTimeoutSeconds} s is not within 1 to ${limits.maxValiditySeconds} s`);
+    return buildObjection(
+      `a validity of ${offer.maxTimeoutSeconds} s is not within 1 to ${limits.maxValiditySeconds} s`,
+    );
   }
-  return overCap(BigInt(offer.amount), limits.maxPerPayment, findDecimals(offer, limits));
+  return findCapObjection(BigInt(offer.amount), limits.maxPerPayment, findDecimals(offer, limits));
 }
 
-function overCap(price: bigint, cap: TokenAmount, decimals: number | undefined): Objection | undefined {
+function findCapObjection(price: bigint, cap: TokenAmount, decimals: number | undefined): Objection | undefined {
   if (cap.kind === "tokens" && decimals === undefined) {
-    return not(
+    return buildObjection(
       `the token's decimals are not known, so that ${price} smallest units can't be compared with a cap of ${cap.text}`,
     );
   }
@@ -87,7 +89,7 @@ function overCap(price: bigint, cap: TokenAmount, decimals: number | undefined):
 }
 
 /** Finds the cheapest; the first if tokens differ and the decimals of one are not known, as prices can't be compared then. */
-function cheapestOf(candidates: readonly ChosenPayment[]): ChosenPayment | undefined {
+function findCheapest(candidates: readonly ChosenPayment[]): ChosenPayment | undefined {
   const tokens = new Set(candidates.map(({ offer }) => `${offer.network} ${offer.asset.toLowerCase()}`));
   if (tokens.size > 1 && candidates.some(({ decimals }) => decimals === undefined)) return candidates[0];
   const price = ({ offer, decimals = 0 }: ChosenPayment) =>

@@ -17,10 +17,10 @@ export function toPlainText(text: string): string {
 
 /** Formats an error as one line, with the chain of its causes. */
 export function formatError(error: unknown): string {
-  return toPlainText(causes(error));
+  return toPlainText(joinCauses(error));
 }
 
-function causes(error: unknown): string {
+function joinCauses(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause === undefined ? error.message : `${error.message}: ${causes(error.cause)}`;
+  return error.cause === undefined ? error.message : `${error.message}: ${joinCauses(error.cause)}`;
 }

@@ -25,20 +25,20 @@ export async function listPrices(options: PayOptions, dependencies: PurchaseDepe
       signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]),
     };
     const answer = await requestPrice(url, init, { fetch });
-    if (answer.kind === "free") return await free(options, answer.response, dependencies);
+    if (answer.kind === "free") return await deliverFree(options, answer.response, dependencies);
     const { paymentRequired } = answer;
     report.step({ type: "payment-required", url, paymentRequired });
-    const limits = await limitsOf(options, paymentRequired, dependencies);
+    const limits = await buildLimits(options, paymentRequired, dependencies);
     const offers = await viewOffers(paymentRequired, { limits, tokens, onEvent: report.step });
     report.offers(offers);
-    return judged(options, { paymentRequired, limits, offers });
+    return judgePrices(options, { paymentRequired, limits, offers });
   } catch (error) {
     if (error instanceof TokenAmountError) return { end: "usage", message: error.message };
     return { end: "not-delivered", message: `${url} can't be queried: ${formatError(error)}` };
   }
 }
 
-async function free(
+async function deliverFree(
   { url, dryRun = false }: PayOptions,
   response: Response,
   { report, target }: PurchaseDependencies,
@@ -53,7 +53,7 @@ async function free(
 }
 
 /** Builds the limits that the options name: without named tokens any offered one is allowed, without a cap any price. */
-async function limitsOf(
+async function buildLimits(
   { network, assets, decimals, maxAmount }: PayOptions,
   paymentRequired: PaymentRequired,
   { tokens, report }: PurchaseDependencies,
@@ -70,7 +70,7 @@ async function limitsOf(
 
 type Prices = Readonly<{ paymentRequired: PaymentRequired; limits: PaymentLimits; offers: readonly OfferView[] }>;
 
-function judged(
+function judgePrices(
   { dryRun = false, maxAmount, assets }: PayOptions,
   { paymentRequired, limits, offers }: Prices,
 ): Ending {
@@ -78,7 +78,7 @@ function judged(
     const { offer, decimals } = choosePayment(paymentRequired, limits);
     const price = `${formatAmount(BigInt(offer.amount), decimals)} of token ${offer.asset} on ${offer.network}`;
     const isNamed = maxAmount !== undefined && assets.length > 0;
-    const next = isNamed ? "Without --dry-run it is paid." : howToPay(offers.filter(isPastable));
+    const next = isNamed ? "Without --dry-run it is paid." : suggestOptions(offers.filter(isPastable));
     return { end: dryRun ? "delivered" : "usage", message: `${price} is requested. Nothing was signed. ${next}` };
   } catch (error) {
     if (error instanceof PaymentRefusedError) return { end: "not-allowed", message: error.message };
@@ -92,7 +92,7 @@ function isPastable({ objection, network, asset }: OfferView): boolean {
 }
 
 /** Suggests options that allow the first of these offers. */
-function howToPay([offer]: readonly OfferView[]): string {
+function suggestOptions([offer]: readonly OfferView[]): string {
   if (offer === undefined) return "";
   const { price, amount, asset, network } = offer;
   const cap = price === null ? amount : price.includes(".") ? price : `${price}.0`;
@@ -118,11 +118,11 @@ async function requestPrice(
   if (response.status !== 402) return { kind: "free", response };
   const text = await response.text();
   const reader = new x402HTTPClient(new x402Client());
-  const paymentRequired = reader.getPaymentRequiredResponse((name) => response.headers.get(name), parsed(text));
+  const paymentRequired = reader.getPaymentRequiredResponse((name) => response.headers.get(name), parseJson(text));
   return { kind: "price", paymentRequired };
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

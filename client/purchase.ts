@@ -49,17 +49,17 @@ export async function purchase(options: PurchaseOptions, dependencies: PurchaseD
       ...buildRequest(options),
       ...(signal === undefined ? {} : { signal }),
     });
-    return await concluded(options, response, dependencies);
+    return await judgeAnswer(options, response, dependencies);
   } catch (error) {
     if (error instanceof TokenAmountError) throw error;
     if (error instanceof PaymentRefusedError) {
       return { end: error.code === "insufficient_funds" ? "payment-refused" : "not-allowed", message: error.message };
     }
-    return unanswered(options.url, error, dependencies);
+    return judgeFailure(options.url, error, dependencies);
   }
 }
 
-async function concluded(
+async function judgeAnswer(
   { url }: PurchaseOptions,
   response: Response,
   { report, target, tokens }: PurchaseDependencies,
@@ -70,10 +70,13 @@ async function concluded(
   if (response.ok && response.status !== 202) return { end: "delivered", message: await target.write(body) };
   const said = `${url} was not delivered: the server answered ${response.status}`;
   if (signed === undefined) return { end: "not-delivered", message: `${said}; no payment was signed.` };
-  const reason = reasonOf(response, report);
+  const reason = findRefusalReason(response, report);
   const mayBePaid = report.settlement()?.success === true || (nonceUsed.test(reason) && report.repeats() > 0);
   if (response.status === 402 && !mayBePaid) {
-    return { end: "payment-refused", message: tooLittle.test(reason) ? fundsText(report) : `${said}: ${reason}.` };
+    return {
+      end: "payment-refused",
+      message: tooLittle.test(reason) ? describeMissingFunds(report) : `${said}: ${reason}.`,
+    };
   }
   const isRefusal = response.status >= 400 && response.status < 500 && !response.headers.has("Retry-After");
   if (isRefusal && !mayBePaid) {
@@ -82,7 +85,7 @@ async function concluded(
   return { end: "perhaps-paid", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
 }
 
-async function unanswered(url: string, error: unknown, { report, tokens }: PurchaseDependencies): Promise<Ending> {
+async function judgeFailure(url: string, error: unknown, { report, tokens }: PurchaseDependencies): Promise<Ending> {
   const said = `${url} can't be bought: ${formatError(error)}`;
   const signed = report.signed();
   if (signed === undefined) return { end: "not-delivered", message: said };
@@ -90,7 +93,7 @@ async function unanswered(url: string, error: unknown, { report, tokens }: Purch
 }
 
 /** Finds the server's reason to refuse: the settlement's, else the error in PAYMENT-REQUIRED. */
-function reasonOf(response: Response, report: PayReport): string {
+function findRefusalReason(response: Response, report: PayReport): string {
   const header = response.headers.get("PAYMENT-REQUIRED");
   try {
     const reason = header === null ? undefined : decodePaymentRequiredHeader(header).error;
@@ -101,7 +104,7 @@ function reasonOf(response: Response, report: PayReport): string {
   }
 }
 
-function fundsText(report: PayReport): string {
+function describeMissingFunds(report: PayReport): string {
   const signed = report.signed();
   if (signed === undefined) return "the account holds too little.";
   const { authorization, network, asset, decimals } = signed;

@@ -35,15 +35,15 @@ export function createRepeatingFetch(
   options: RepeatingFetchOptions,
   { fetch, onEvent }: Readonly<{ fetch: Fetch; onEvent: (event: PaymentEvent) => void }>,
 ): Fetch {
-  const stopOf = (request: Request): AbortSignal => options.signal ?? request.signal;
+  const chooseSignal = (request: Request): AbortSignal => options.signal ?? request.signal;
   const once = (request: Request): Promise<Response> =>
-    fetch(request, { signal: AbortSignal.any([stopOf(request), AbortSignal.timeout(options.requestTimeoutMs)]) });
+    fetch(request, { signal: AbortSignal.any([chooseSignal(request), AbortSignal.timeout(options.requestTimeoutMs)]) });
 
-  async function untilKnown(request: Request): Promise<Response> {
+  async function repeatUntilKnown(request: Request): Promise<Response> {
     const deadline = Date.now() + options.outcomeTimeoutMs;
     let serverErrors = 0;
     for (let attempt = 1; ; attempt += 1) {
-      const result = await attemptOf(once(request.clone()), stopOf(request));
+      const result = await waitForAttempt(once(request.clone()), chooseSignal(request));
       if (result.response !== undefined && isServerError(result.response)) serverErrors += 1;
       const timeLeftMs = deadline - Date.now();
       const isLast = timeLeftMs <= 0 || serverErrors >= serverErrorsMax;
@@ -51,37 +51,37 @@ export function createRepeatingFetch(
         onEvent({
           type: "payment-response",
           status: result.response.status,
-          settlement: settlementOf(result.response),
+          settlement: readSettlement(result.response),
         });
         return result.response;
       }
       if (timeLeftMs <= 0) throw result.error;
       onEvent({ type: "payment-repeated", attempt, reason: result.reason ?? "the outcome is unknown" });
       await result.response?.body?.cancel();
-      await pause(Math.min(pauseMsOf(result.response), timeLeftMs), undefined, { signal: stopOf(request) });
+      await pause(Math.min(computePauseMs(result.response), timeLeftMs), undefined, { signal: chooseSignal(request) });
     }
   }
 
   return async (input, init) => {
     const request = new Request(input, init);
-    return request.headers.has("PAYMENT-SIGNATURE") ? untilKnown(request) : once(request);
+    return request.headers.has("PAYMENT-SIGNATURE") ? repeatUntilKnown(request) : once(request);
   };
 }
 
 type Attempt = Readonly<{ response?: Response; error?: unknown; reason?: string | undefined }>;
 
-async function attemptOf(work: Promise<Response>, signal: AbortSignal): Promise<Attempt> {
+async function waitForAttempt(work: Promise<Response>, signal: AbortSignal): Promise<Attempt> {
   try {
     const response = await bufferResponse(await work);
-    return { response, reason: unknownBecause(response) };
+    return { response, reason: explainUnknown(response) };
   } catch (error) {
     if (signal.aborted) throw error;
     return { error, reason: `no answer (${error instanceof Error ? error.message : String(error)})` };
   }
 }
 
-function unknownBecause(response: Response): string | undefined {
-  if (response.status === 202 && settlementOf(response)?.errorReason === "settlement_pending") {
+function explainUnknown(response: Response): string | undefined {
+  if (response.status === 202 && readSettlement(response)?.errorReason === "settlement_pending") {
     return "the settlement is pending";
   }
   if (isServerError(response)) return `the server answered ${response.status}`;
@@ -96,12 +96,12 @@ function isServerError({ status, headers }: Response): boolean {
   return status >= 500 && !(status === 503 && headers.has("Retry-After"));
 }
 
-function pauseMsOf(response: Response | undefined): number {
+function computePauseMs(response: Response | undefined): number {
   const seconds = Number(response?.headers.get("Retry-After") ?? "0");
   return Math.min(Math.max(Number.isFinite(seconds) ? seconds * 1_000 : 0, pauseMsMin), pauseMsMax);
 }
 
-function settlementOf(response: Response): SettleResponse | undefined {
+function readSettlement(response: Response): SettleResponse | undefined {
   const header = response.headers.get("PAYMENT-RESPONSE");
   if (header === null) return undefined;
   try {
@@ -131,7 +131,7 @@ export async function bufferResponse(response: Response): Promise<Response> {
     bytes += chunk.byteLength;
     if (bytes > keptBytesMax) break;
   }
-  const kept = bytes > keptBytesMax ? ReadableStream.from(joined(chunks, body)) : new Blob(chunks);
+  const kept = bytes > keptBytesMax ? ReadableStream.from(joinChunks(chunks, body)) : new Blob(chunks);
   const copy = new Response(kept, { status, statusText, headers });
   return Object.defineProperties(copy, {
     url: { value: response.url },
@@ -139,7 +139,10 @@ export async function bufferResponse(response: Response): Promise<Response> {
   });
 }
 
-async function* joined(chunks: readonly Uint8Array[], rest: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* joinChunks(
+  chunks: readonly Uint8Array[],
+  rest: ReadableStream<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   yield* chunks;
   yield* rest;
 }

@@ -57,7 +57,7 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
       return value;
     } catch (error) {
       if (error instanceof TokenReadError) throw error;
-      throw fail(shortly(error), error);
+      throw fail(describeFailure(error), error);
     }
   }
 
@@ -88,7 +88,7 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
 }
 
 /** Describes a failure by its first line: the library's other lines show the whole URL. */
-function shortly(error: unknown): string {
+function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "shortMessage" in error ? String(error.shortMessage) : (error.message.split("\n")[0] ?? "");
 }
