@@ -31,17 +31,17 @@ rmSync(dist, { recursive: true, force: true });
 compile("package/tsconfig.json");
 compile("package/tsconfig.types.json");
 for (const path of copied) cpSync(join(root, path), join(dist, path), { recursive: true });
-writeFileSync(join(dist, "README.md"), packageReadme());
+writeFileSync(join(dist, "README.md"), buildReadme());
 await bundlePackages(root, dist);
 for (const path of globSync("**/*.{js,mjs,d.ts}", { cwd: dist, exclude: ["bundled/**"] })) {
   rewrite(path, (text) => withBundledImports(path, text));
 }
 for (const path of globSync("**/*.map", { cwd: dist })) rewrite(path, writeLineMap);
-writeFileSync(join(dist, bundledTypes), bundledDeclarations());
+writeFileSync(join(dist, bundledTypes), bundleDeclarations());
 writeFileSync(join(dist, "package.json"), `${JSON.stringify(buildPublishedManifest(), null, 2)}\n`);
 
 /** Builds the README from the package's own: links of the repository's lead to files that are not in the package. */
-function packageReadme(): string {
+function buildReadme(): string {
   return readFileSync(join(import.meta.dirname, "README.md"), "utf8").replaceAll("](../", "](");
 }
 
@@ -57,7 +57,7 @@ function rewrite(path: string, change: (text: string) => string): void {
 }
 
 /** Bundles the declarations of bundled packages that ours name, with all that they name themselves. */
-function bundledDeclarations(): string {
+function bundleDeclarations(): string {
   const [text = ""] = generateDtsBundle(
     [
       {

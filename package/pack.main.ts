@@ -8,9 +8,9 @@ import { join, resolve } from "node:path";
 const root = join(import.meta.dirname, "..");
 const { INIT_CWD: startedIn = root, npm_config_pack_destination: destination = ".", npm_config_dry_run } = process.env;
 
-if (npm_config_dry_run !== "true") packBuilt();
+if (npm_config_dry_run !== "true") buildTarball();
 
-function packBuilt(): void {
+function buildTarball(): void {
   execFileSync("npm", ["pack", join(root, "dist"), "--pack-destination", resolve(startedIn, destination)], {
     stdio: ["ignore", "ignore", "inherit"],
   });

@@ -27,7 +27,7 @@ export async function bundlePackages(root: string, dist: string): Promise<void> 
     // OpenTelemetry's CommonJS, which `main` leads to, is bundled with everything that nobody uses.
     resolve: { mainFields: ["module", "main"] },
     external: [/^node:/, "@opentelemetry/api", "ws", "zod/v3"],
-    plugins: [entries(root, names)],
+    plugins: [createEntryPlugin(root, names)],
   });
   const { output } = await bundle.write({
     dir: join(dist, bundleDirectory),
@@ -40,7 +40,7 @@ export async function bundlePackages(root: string, dist: string): Promise<void> 
 }
 
 /** Creates a plugin with a virtual module for each specifier, which exports the names imported by it. */
-function entries(root: string, names: ImportedNames): Plugin {
+function createEntryPlugin(root: string, names: ImportedNames): Plugin {
   return {
     name: "gatehouse-bundled-entries",
     resolveId(source, importer) {

@@ -21,7 +21,7 @@ export function buildPublishedManifest(manifest: typeof packageJson & Project = 
     version,
     description,
     license,
-    ...ofProject(manifest),
+    ...pickProjectFields(manifest),
     bin,
     type,
     imports: Object.fromEntries(imports) as unknown,
@@ -34,6 +34,6 @@ export function buildPublishedManifest(manifest: typeof packageJson & Project = 
 }
 
 /** Picks these fields; JSON leaves out undefined ones. */
-function ofProject({ repository, homepage, bugs, keywords }: Project): Project {
+function pickProjectFields({ repository, homepage, bugs, keywords }: Project): Project {
   return { repository, homepage, bugs, keywords };
 }
