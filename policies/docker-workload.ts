@@ -23,17 +23,17 @@ export function readDockerWorkload({ type, name, props }: PolicyResource): Workl
         ["ipc", props["ipcMode"]],
       ].flatMap(([namespace, mode]) => (mode === "host" ? [String(namespace)] : [])),
     stopGraceSeconds: () => readWhole(props["stopTimeout"]),
-    containers: () => [dockerContainer(name, props)],
+    containers: () => [readContainer(name, props)],
   };
 }
 
-function dockerContainer(name: string, props: PolicyResource["props"]): Container {
+function readContainer(name: string, props: PolicyResource["props"]): Container {
   const capabilities = () => readFields(props["capabilities"]);
   const options = () => readItems(props["securityOpts"]).flatMap((option) => readText(option) ?? []);
   return {
     name,
     image: () => readText(props["image"]),
-    variables: () => readItems(props["envs"]).flatMap((line) => variable(line)),
+    variables: () => readItems(props["envs"]).flatMap((line) => readVariable(line)),
     privileged: () => isOn(props["privileged"]),
     user: () => readText(props["user"]),
     readOnlyRoot: () => props["readOnly"] === true,
@@ -50,8 +50,8 @@ function dockerContainer(name: string, props: PolicyResource["props"]): Containe
       return { ready: present, live: present };
     },
     mounts: () => [
-      ...readItems(props["volumes"]).flatMap((volume) => volumeMount(readFields(volume))),
-      ...readItems(props["mounts"]).flatMap((mount) => typedMount(readFields(mount))),
+      ...readItems(props["volumes"]).flatMap((volume) => readVolumeMount(readFields(volume))),
+      ...readItems(props["mounts"]).flatMap((mount) => readTypedMount(readFields(mount))),
     ],
     exposed: () => [
       ...(isOn(props["publishAllPorts"]) ? [{ number: 0, address: "0.0.0.0" }] : []),
@@ -65,19 +65,23 @@ function dockerContainer(name: string, props: PolicyResource["props"]): Containe
   };
 }
 
-function variable(line: unknown): readonly Variable[] {
+function readVariable(line: unknown): readonly Variable[] {
   const entry = readText(line);
   if (entry === undefined) return [];
   const at = entry.indexOf("=");
   return [at === -1 ? { name: entry, value: undefined } : { name: entry.slice(0, at), value: entry.slice(at + 1) }];
 }
 
-function volumeMount({ containerPath, hostPath, fromContainer }: Readonly<Record<string, unknown>>): readonly Mount[] {
+function readVolumeMount({
+  containerPath,
+  hostPath,
+  fromContainer,
+}: Readonly<Record<string, unknown>>): readonly Mount[] {
   if (readText(fromContainer) !== undefined) return [];
   return [{ path: readText(containerPath) ?? "", hostPath: readText(hostPath), temporary: false }];
 }
 
-function typedMount({ target, source, type }: Readonly<Record<string, unknown>>): readonly Mount[] {
+function readTypedMount({ target, source, type }: Readonly<Record<string, unknown>>): readonly Mount[] {
   return [
     {
       path: readText(target) ?? "",

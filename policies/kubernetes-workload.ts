@@ -37,28 +37,25 @@ export function readKubernetesWorkload({ type, props }: PolicyResource): Workloa
     stopGraceSeconds: () => readWhole(pod()["terminationGracePeriodSeconds"]),
     containers: () => [
       ...readItems(pod()["initContainers"]).map((container) =>
-        kubernetesContainer(readFields(container), { pod, init: readFields(container)["restartPolicy"] !== "Always" }),
+        readContainer(readFields(container), { pod, init: readFields(container)["restartPolicy"] !== "Always" }),
       ),
       ...readItems(pod()["containers"]).map((container) =>
-        kubernetesContainer(readFields(container), { pod, init: name === "Job" || name === "CronJob" }),
+        readContainer(readFields(container), { pod, init: name === "Job" || name === "CronJob" }),
       ),
     ],
   };
 }
 
-function kubernetesContainer(
-  container: Fields,
-  { pod, init }: Readonly<{ pod: () => Fields; init: boolean }>,
-): Container {
+function readContainer(container: Fields, { pod, init }: Readonly<{ pod: () => Fields; init: boolean }>): Container {
   const own = () => readFields(container["securityContext"]);
   const shared = () => readFields(pod()["securityContext"]);
   const capabilities = () => readFields(own()["capabilities"]);
   return {
     name: readText(container["name"]) ?? "unnamed",
     image: () => readText(container["image"]),
-    variables: () => readItems(container["env"]).flatMap((entry) => variable(readFields(entry))),
+    variables: () => readItems(container["env"]).flatMap((entry) => readVariable(readFields(entry))),
     privileged: () => isOn(own()["privileged"]),
-    user: () => runAs(own(), shared()),
+    user: () => readUser(own(), shared()),
     readOnlyRoot: () => own()["readOnlyRootFilesystem"] === true,
     dropsAll: () => readItems(capabilities()["drop"]).includes("ALL"),
     addedCapabilities: () => readItems(capabilities()["add"]).map(String),
@@ -75,7 +72,7 @@ function kubernetesContainer(
       ready: container["readinessProbe"] !== undefined,
       live: container["livenessProbe"] !== undefined,
     }),
-    mounts: () => readItems(container["volumeMounts"]).map((mount) => volumeMount(readFields(mount), pod())),
+    mounts: () => readItems(container["volumeMounts"]).map((mount) => readVolumeMount(readFields(mount), pod())),
     exposed: () =>
       readItems(container["ports"]).flatMap((port) => {
         const { hostPort, hostIP, containerPort } = readFields(port);
@@ -88,19 +85,19 @@ function kubernetesContainer(
 }
 
 /** Reads the user that a container runs as; `runAsNonRoot` alone leaves the number to the image but rules root out. */
-function runAs(own: Fields, shared: Fields): string | undefined {
+function readUser(own: Fields, shared: Fields): string | undefined {
   const uid = own["runAsUser"] ?? shared["runAsUser"];
   if (uid !== undefined) return String(uid);
   return (own["runAsNonRoot"] ?? shared["runAsNonRoot"]) === true ? "non-root" : undefined;
 }
 
-function variable({ name, value, valueFrom }: Fields): readonly Variable[] {
+function readVariable({ name, value, valueFrom }: Fields): readonly Variable[] {
   const known = readText(name);
   if (known === undefined) return [];
   return [{ name: known, value: valueFrom === undefined ? (readText(value) ?? "") : undefined }];
 }
 
-function volumeMount({ mountPath, name }: Fields, pod: Fields): Mount {
+function readVolumeMount({ mountPath, name }: Fields, pod: Fields): Mount {
   const volume = readItems(pod["volumes"])
     .map(readFields)
     .find((candidate) => candidate["name"] === name);

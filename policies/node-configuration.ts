@@ -27,25 +27,26 @@ export function lintNodeConfiguration(
     const subject = path === "" ? message : `${path} ${message}`;
     return `(line ${line}, column ${column}) ${subject} Fix: ${fix}`;
   });
-  return [...linted, ...silentMetrics(text, known, releases)];
+  return [...linted, ...findSilentMetrics(text, known, releases)];
 }
 
 /** Says that a version is of another release line than an image's tag; undefined if it is not, or the tag names no version. */
 export function findImageDisagreement(version: string, image: string): string | undefined {
   const parsed = parseNodeVersion(version);
   const tagged = parseImageVersion(image);
-  if (parsed === undefined || tagged === undefined || releaseLine(parsed) === releaseLine(tagged)) return undefined;
+  if (parsed === undefined || tagged === undefined || getReleaseLine(parsed) === getReleaseLine(tagged))
+    return undefined;
   return `the sidecar is set up for a node of version ${version}, but its image is ${tagged.text}`;
 }
 
 /** Returns the major and minor number, which decide the node's keys and commands. */
-function releaseLine({ release }: NodeVersion): string {
+function getReleaseLine({ release }: NodeVersion): string {
   return release.split(".", 2).join(".");
 }
 
 /** Finds why metrics would never be pushed, which no node reports: no keys at all, a missing key, or the switch turned off. */
-function silentMetrics(text: string, version: NodeVersion, releases: NodeReleases): readonly string[] {
-  const monitor = monitorOf(text);
+function findSilentMetrics(text: string, version: NodeVersion, releases: NodeReleases): readonly string[] {
+  const monitor = readMonitorConfig(text);
   if (monitor === undefined) return [];
   const present = Object.keys(monitor);
   if (present.length === 0) return ["has no chain.monitor_config, so the node pushes no metrics"];
@@ -60,7 +61,7 @@ function silentMetrics(text: string, version: NodeVersion, releases: NodeRelease
 }
 
 /** Reads `chain.monitor_config` of a text; undefined if it can't be parsed, which the lint reports. */
-function monitorOf(text: string): Readonly<Record<string, unknown>> | undefined {
+function readMonitorConfig(text: string): Readonly<Record<string, unknown>> | undefined {
   const parsed = parseConfig(Buffer.from(text));
   return parsed.ok ? readFields(parsed.document.chain["monitor_config"]) : undefined;
 }

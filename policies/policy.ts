@@ -44,8 +44,8 @@ export function createPolicy(rule: Rule, now: () => Date): Policies[number] {
     const policy: ResourceValidationPolicy = {
       ...shared,
       validateResource: (args, report) => {
-        const { exceptions, options } = configured(rule, args);
-        for (const finding of rule.check(resourceOf(args), options)) {
+        const { exceptions, options } = readConfiguration(rule, args);
+        for (const finding of rule.check(readResource(args), options)) {
           reportFinding({ rule, resource: args.name, finding, exceptions, now }, report);
         }
       },
@@ -55,8 +55,8 @@ export function createPolicy(rule: Rule, now: () => Date): Policies[number] {
   const policy: StackValidationPolicy = {
     ...shared,
     validateStack: (args, report) => {
-      const { exceptions } = configured(rule, args);
-      for (const { resource, message } of rule.check(args.resources.map(resourceOf))) {
+      const { exceptions } = readConfiguration(rule, args);
+      for (const { resource, message } of rule.check(args.resources.map(readResource))) {
         const urn = args.resources.find((candidate) => candidate.name === resource)?.urn;
         reportFinding({ rule, resource, finding: message, exceptions, now }, (text) => report(text, urn));
       }
@@ -65,7 +65,7 @@ export function createPolicy(rule: Rule, now: () => Date): Policies[number] {
   return policy;
 }
 
-function resourceOf({
+function readResource({
   type,
   name,
   props,
@@ -74,7 +74,7 @@ function resourceOf({
   return { type, name, props: props as PolicyResource["props"], protect: opts.protect };
 }
 
-function configured(rule: Rule, args: ResourceValidationArgs | StackValidationArgs): Configured {
+function readConfiguration(rule: Rule, args: ResourceValidationArgs | StackValidationArgs): Configured {
   const { exceptions = [], allowedRegistries = [] } = args.getConfig<{
     exceptions?: readonly Omit<RuleException, "rule">[];
     allowedRegistries?: readonly string[];

@@ -16,10 +16,10 @@ export const chainData: ResourceRule = {
   why: "Chain data takes days to synchronise again, and a lost ledger forgets payments that are under way.",
   remedy:
     "Protect the volume or claim (protect: true, retainOnDelete: true), and never keep it in an emptyDir or tmpfs.",
-  check: (resource) => [...unprotected(resource), ...temporary(resource), ...deletedClaims(resource)],
+  check: (resource) => [...checkProtection(resource), ...checkMounts(resource), ...checkClaims(resource)],
 };
 
-function unprotected({ type, name, props, protect }: PolicyResource): readonly string[] {
+function checkProtection({ type, name, props, protect }: PolicyResource): readonly string[] {
   if (protect) return [];
   // A directory of another volume, mounted as one: it holds no other data.
   if (readFields(props["driverOpts"])["o"] === "bind") return [];
@@ -33,7 +33,7 @@ function unprotected({ type, name, props, protect }: PolicyResource): readonly s
   return [];
 }
 
-function temporary(resource: PolicyResource): readonly string[] {
+function checkMounts(resource: PolicyResource): readonly string[] {
   const workload = findWorkload(resource);
   if (workload === undefined || workload.service() !== "node") return [];
   return workload
@@ -43,7 +43,7 @@ function temporary(resource: PolicyResource): readonly string[] {
     .map((mount) => `keeps chain data (${mount.path}) in a volume that goes with the pod`);
 }
 
-function deletedClaims({ type, props }: PolicyResource): readonly string[] {
+function checkClaims({ type, props }: PolicyResource): readonly string[] {
   if (type !== "kubernetes:apps/v1:StatefulSet") return [];
   const spec = readFields(props["spec"]);
   if (readItems(spec["volumeClaimTemplates"]).length === 0) return [];

@@ -10,16 +10,16 @@ export const defaultDeny: StackRule = {
   why: "In a namespace without a default-deny policy every pod of the cluster reaches every service.",
   remedy:
     "Kubernetes: a NetworkPolicy with an empty podSelector and no rules. Docker: a network of the stack's own, not the default one.",
-  check: (resources) => [...openNamespaces(resources), ...defaultNetworks(resources)],
+  check: (resources) => [...findOpenNamespaces(resources), ...findDefaultNetworks(resources)],
 };
 
-function openNamespaces(resources: readonly PolicyResource[]): ReturnType<StackRule["check"]> {
-  const denied = new Set(resources.filter(isDefaultDeny).map(namespaceOf));
+function findOpenNamespaces(resources: readonly PolicyResource[]): ReturnType<StackRule["check"]> {
+  const denied = new Set(resources.filter(isDefaultDeny).map(readNamespace));
   return resources
-    .filter((resource) => findWorkload(resource)?.kind === "kubernetes" && !denied.has(namespaceOf(resource)))
+    .filter((resource) => findWorkload(resource)?.kind === "kubernetes" && !denied.has(readNamespace(resource)))
     .map((resource) => ({
       resource: resource.name,
-      message: `runs in the namespace ${namespaceOf(resource)}, which has no default-deny NetworkPolicy`,
+      message: `runs in the namespace ${readNamespace(resource)}, which has no default-deny NetworkPolicy`,
     }));
 }
 
@@ -32,11 +32,11 @@ function isDefaultDeny({ type, props }: PolicyResource): boolean {
   return everyPod && silent && kinds.includes("Ingress") && kinds.includes("Egress");
 }
 
-function namespaceOf({ props }: PolicyResource): string {
+function readNamespace({ props }: PolicyResource): string {
   return readText(readFields(props["metadata"])["namespace"]) ?? "default";
 }
 
-function defaultNetworks(resources: readonly PolicyResource[]): ReturnType<StackRule["check"]> {
+function findDefaultNetworks(resources: readonly PolicyResource[]): ReturnType<StackRule["check"]> {
   return resources
     .filter(({ type, props }) => {
       if (type !== "docker:index/container:Container") return false;

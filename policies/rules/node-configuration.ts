@@ -19,18 +19,18 @@ export const nodeConfiguration: StackRule = {
   remedy:
     "Leave prune.enabled and monitor.enabled on, give the sidecar the image's version, and use that version's key names.",
   check: (resources) => {
-    const sidecars = resources.flatMap(sidecarOf);
+    const sidecars = resources.flatMap(findSidecar);
     return [
-      ...sidecars.flatMap(({ resource, variables }) => settingFindings(resource, variables)),
-      ...sidecars.flatMap(({ resource, variables }) => versionFindings(resource, variables)),
-      ...resources.flatMap((resource) => renderedFindings(resource, sidecars.at(0)?.variables ?? [])),
+      ...sidecars.flatMap(({ resource, variables }) => checkSettings(resource, variables)),
+      ...sidecars.flatMap(({ resource, variables }) => checkVersion(resource, variables)),
+      ...resources.flatMap((resource) => checkRendered(resource, sidecars.at(0)?.variables ?? [])),
     ];
   },
 };
 
 type Sidecar = Readonly<{ resource: string; variables: readonly Variable[] }>;
 
-function sidecarOf(resource: PolicyResource): readonly Sidecar[] {
+function findSidecar(resource: PolicyResource): readonly Sidecar[] {
   const workload = findWorkload(resource);
   if (workload === undefined) return [];
   const variables = workload
@@ -42,28 +42,28 @@ function sidecarOf(resource: PolicyResource): readonly Sidecar[] {
   return variables === undefined ? [] : [{ resource: resource.name, variables }];
 }
 
-function settingFindings(resource: string, variables: readonly Variable[]): readonly StackFinding[] {
+function checkSettings(resource: string, variables: readonly Variable[]): readonly StackFinding[] {
   return variables
     .filter(({ name, value }) => mustNotBeFalse[name] !== undefined && value?.trim() === "false")
     .map(({ name }) => ({ resource, message: `${name} is false: ${mustNotBeFalse[name] ?? ""}` }));
 }
 
-function versionFindings(resource: string, variables: readonly Variable[]): readonly StackFinding[] {
-  const version = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
-  const image = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_IMAGE");
+function checkVersion(resource: string, variables: readonly Variable[]): readonly StackFinding[] {
+  const version = findValue(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
+  const image = findValue(variables, "GATEHOUSE_SIDECAR_NODE_IMAGE");
   const message = version === undefined || image === undefined ? undefined : findImageDisagreement(version, image);
   return message === undefined ? [] : [{ resource, message }];
 }
 
-function valueOf(variables: readonly Variable[], name: string): string | undefined {
+function findValue(variables: readonly Variable[], name: string): string | undefined {
   return variables.find((variable) => variable.name === name)?.value;
 }
 
 /** Checks a `node.conf` that the deployment itself renders: into a ConfigMap, or into a container's uploads. */
-function renderedFindings(resource: PolicyResource, variables: readonly Variable[]): readonly StackFinding[] {
-  const version = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
+function checkRendered(resource: PolicyResource, variables: readonly Variable[]): readonly StackFinding[] {
+  const version = findValue(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
   if (version === undefined) return [];
-  return renderedConfigurations(resource).flatMap((configuration) =>
+  return listRendered(resource).flatMap((configuration) =>
     lintNodeConfiguration(configuration, version).map((finding) => ({
       resource: resource.name,
       message: `node.conf ${finding}`,
@@ -71,7 +71,7 @@ function renderedFindings(resource: PolicyResource, variables: readonly Variable
   );
 }
 
-function renderedConfigurations({ type, props }: PolicyResource): readonly string[] {
+function listRendered({ type, props }: PolicyResource): readonly string[] {
   if (type === "kubernetes:core/v1:ConfigMap") return [readText(readFields(props["data"])["node.conf"]) ?? []].flat();
   if (type !== "docker:index/container:Container") return [];
   return readItems(props["uploads"])

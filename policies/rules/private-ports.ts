@@ -26,10 +26,14 @@ export const privatePorts: ResourceRule = {
   severity: "critical",
   why: "The node's own RPC has no limits and no audiences, and the Pushgateway takes whatever is pushed to it.",
   remedy: "Publish the gateway (8545) and the resource server (4021) only; bind operators' ports to loopback.",
-  check: (resource) => [...containerPorts(resource), ...servicePorts(resource), ...backendPorts(resource)],
+  check: (resource) => [
+    ...checkContainerPorts(resource),
+    ...checkServicePorts(resource),
+    ...checkBackendPorts(resource),
+  ],
 };
 
-function containerPorts(resource: PolicyResource): readonly string[] {
+function checkContainerPorts(resource: PolicyResource): readonly string[] {
   const containers = findWorkload(resource)?.containers() ?? [];
   return containers
     .flatMap((container) => container.exposed())
@@ -41,7 +45,7 @@ function containerPorts(resource: PolicyResource): readonly string[] {
     });
 }
 
-function servicePorts({ type, props }: PolicyResource): readonly string[] {
+function checkServicePorts({ type, props }: PolicyResource): readonly string[] {
   if (type !== "kubernetes:core/v1:Service") return [];
   const spec = readFields(props["spec"]);
   const kind = readText(spec["type"]) ?? "ClusterIP";
@@ -54,16 +58,16 @@ function servicePorts({ type, props }: PolicyResource): readonly string[] {
 }
 
 /** Checks the ports that an Ingress or a route of the Gateway API exposes to the public. */
-function backendPorts({ type, props }: PolicyResource): readonly string[] {
+function checkBackendPorts({ type, props }: PolicyResource): readonly string[] {
   const spec = readFields(props["spec"]);
   const rules = readItems(spec["rules"]).map(readFields);
-  return publishedPorts(type, rules, spec).flatMap((number) => {
+  return listPublishedPorts(type, rules, spec).flatMap((number) => {
     const what = reserved[readWhole(number) ?? 0];
     return what === undefined || number === privateGateway ? [] : [`makes ${what} public`];
   });
 }
 
-function publishedPorts(
+function listPublishedPorts(
   type: string,
   rules: readonly Readonly<Record<string, unknown>>[],
   spec: Readonly<Record<string, unknown>>,

@@ -10,10 +10,15 @@ export const publicTls: ResourceRule = {
   why: "A payment's signature is as good as money while it is on its way, and the facilitator spends the signer's gas.",
   remedy:
     "Give the Ingress or Gateway a certificate for every host; reach the facilitator from the resource server only.",
-  check: (resource) => [...ingress(resource), ...gateway(resource), ...route(resource), ...facilitator(resource)],
+  check: (resource) => [
+    ...checkIngress(resource),
+    ...checkGateway(resource),
+    ...checkRoute(resource),
+    ...checkFacilitator(resource),
+  ],
 };
 
-function ingress({ type, props }: PolicyResource): readonly string[] {
+function checkIngress({ type, props }: PolicyResource): readonly string[] {
   if (type !== "kubernetes:networking.k8s.io/v1:Ingress") return [];
   const spec = readFields(props["spec"]);
   const secured = new Set(
@@ -38,7 +43,7 @@ function ingress({ type, props }: PolicyResource): readonly string[] {
   ];
 }
 
-function gateway({ type, props }: PolicyResource): readonly string[] {
+function checkGateway({ type, props }: PolicyResource): readonly string[] {
   if (!/^kubernetes:gateway\.networking\.k8s\.io\/v1(beta1)?:Gateway$/.test(type)) return [];
   return readItems(readFields(props["spec"])["listeners"])
     .map(readFields)
@@ -47,7 +52,7 @@ function gateway({ type, props }: PolicyResource): readonly string[] {
 }
 
 /** Checks a route. One that names no listener is served by every listener of its Gateway, those without TLS too. */
-function route({ type, props }: PolicyResource): readonly string[] {
+function checkRoute({ type, props }: PolicyResource): readonly string[] {
   if (!/^kubernetes:gateway\.networking\.k8s\.io\/v1(beta1)?:HTTPRoute$/.test(type)) return [];
   const spec = readFields(props["spec"]);
   const parents = readItems(spec["parentRefs"]).map(readFields);
@@ -67,7 +72,7 @@ function route({ type, props }: PolicyResource): readonly string[] {
   ];
 }
 
-function facilitator(resource: PolicyResource): readonly string[] {
+function checkFacilitator(resource: PolicyResource): readonly string[] {
   const workload = findWorkload(resource);
   if (workload?.kind === "docker" && workload.service() === "facilitator") {
     const ports = workload.containers().flatMap((container) => container.exposed());
