@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-/** What a person may type, by command; in the help of each and in docs/command-line.md. */
+/** Examples of each command, by its name; shown in its help and in docs/command-line.md. */
 export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   stack: ["gatehouse stack --once", "gatehouse stack --observe --overview"],
   sidecar: ["gatehouse sidecar --settings sidecar.json5"],
@@ -41,7 +41,7 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   completion: ["gatehouse completion bash"],
 };
 
-/** Adds its examples to the help of each command below this one. */
+/** Adds examples to the help of each command below this one. */
 export function addExamples(program: Command): void {
   for (const { name, command } of listCommands(program)) {
     const examples = commandExamples[name] ?? [];
@@ -53,7 +53,7 @@ export function addExamples(program: Command): void {
 /** A command that does something, and its name as it is typed after `gatehouse`. */
 type NamedCommand = Readonly<{ name: string; command: Command }>;
 
-/** Every command that does something, in the order of `--help`; one that only holds others is left out, and so is one that `--help` does not show. */
+/** Lists the commands that do something, in the order of `--help`, without groups of commands and hidden ones. */
 export function listCommands(program: Command, before = ""): readonly NamedCommand[] {
   const shown = program.createHelp().visibleCommands(program);
   const own = program.commands.filter((command) => shown.includes(command));

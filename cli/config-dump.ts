@@ -11,16 +11,16 @@ import type { ServiceName } from "./service-names.ts";
 /** One setting as a service would read it: its path in the settings file, its value, and where the value came from. */
 export type DumpedSetting = Readonly<{ key: string; value: unknown; origin: string }>;
 
-/** Which settings are printed, and how. */
+/** Options of `gatehouse config dump`. */
 export type ConfigDumpOptions = Readonly<{
   service: ServiceName;
   file: string | undefined;
-  /** Only what is not by default. */
+  /** Print only settings without their default value. */
   changed: boolean;
   json: boolean;
 }>;
 
-/** Prints what a service's settings come to, and returns the exit status: 1 when the service would refuse them. */
+/** Prints a service's effective settings, and returns the exit status: 1 if the service would refuse them. */
 export function printConfigDump(
   { service, file, changed, json }: ConfigDumpOptions,
   { mask, output }: Readonly<{ mask: Mask; output: CommandOutput }>,
@@ -38,7 +38,7 @@ export function printConfigDump(
 }
 
 /**
- * Every setting of a service, in the order of its schema. A value that is not set and has no default is null; a secret is `[secret]`.
+ * Lists every setting of a service, in the order of its schema. A value that is not set and has no default is null; a secret is `[secret]`.
  *
  * @throws {SettingsError} when the service would refuse them.
  */

@@ -63,14 +63,14 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   return untyped;
 }
 
-/** Ends what a command says of a wrong word or option with the help where the right ones stand. */
+/** Ends a command's error about a wrong word or option with the help that lists the right ones. */
 function nameHelp(command: UntypedCommand, words: string): void {
   const lists = command.commands.length > 0 ? "lists the commands" : "shows how to use it";
   command.showHelpAfterError(`("${words} --help" ${lists})`);
   for (const inner of command.commands) nameHelp(inner, `${words} ${inner.name()}`);
 }
 
-/** Adds the services that a deployment is made of. */
+/** Adds the services of a deployment. */
 function addProducts(program: Command, mask: Mask): void {
   addServiceCommand(
     program,
@@ -115,7 +115,7 @@ function addProducts(program: Command, mask: Mask): void {
   );
 }
 
-/** Adds what a service needs next to it, or has in the place of another service while something is developed. */
+/** Adds services that others need next to them, or that stand in for others during development. */
 function addHelpers(program: Command, mask: Mask): void {
   addServiceCommand(
     program,
@@ -156,7 +156,7 @@ function addHelpers(program: Command, mask: Mask): void {
   );
 }
 
-/** Has every argument and option with choices, of a command and those below it, name the choice that was most likely meant. */
+/** Has every argument and option with choices, of a command and those below it, suggest the nearest choice for a wrong one. */
 function suggestChoices(command: UntypedCommand): void {
   for (const part of [...command.registeredArguments, ...command.options]) {
     if (part.argChoices !== undefined && !part.variadic) part.argParser(choiceParser(part.argChoices));
@@ -176,7 +176,7 @@ function choiceParser(choices: readonly string[]): (text: string) => string {
 /** Commands that run the devnet, whose chain is a native program of an npm package. */
 const devnetCommands: ReadonlySet<string> = new Set(["stack", "devnet"]);
 
-/** Has the single executable refuse, in one line, the commands that need what is not in it. */
+/** Has the single executable refuse, in one line, commands that need programs which it doesn't contain. */
 function refuseLeftOut(program: UntypedCommand): void {
   if (!isSea()) return;
   program.hook("preAction", (_, command) => {

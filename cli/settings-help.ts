@@ -1,13 +1,13 @@
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 
-/** Columns of a terminal that all of it keeps to. */
+/** Longest line, in columns of a terminal. */
 const columns = 80;
 
-/** How much of a service's settings its help shows: the few that matter first and the names of the others, or all. */
+/** Settings that a service's help explains: the essential ones, with the names of the others, or all. */
 export type HelpExtent = "essential" | "all";
 
-/** The settings of a service as its `--help` shows them: name, purpose, what is expected, default. */
+/** Formats a service's settings for its `--help`: name, purpose, expected values, default. */
 export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpExtent): string {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
   const shown = extent === "all" ? leaves : listEssentialLeaves(definition, leaves);
@@ -30,7 +30,7 @@ export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpE
   ].join("\n");
 }
 
-/** The few settings that most deployments set: those that are required, then those that the service names, in its own order. */
+/** Lists the few settings that most deployments set: required ones, then those that the service names, in its own order. */
 export function listEssentialLeaves(
   { essentials }: SettingsDefinition,
   leaves: readonly SettingsLeaf[],
@@ -52,7 +52,7 @@ function settingHelp(leaf: SettingsLeaf): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** The second keys of settings by their first, a group a paragraph that is wrapped for a terminal. */
+/** Formats the second keys of settings by their first, each group in a wrapped paragraph. */
 function groupsOf(leaves: readonly SettingsLeaf[]): readonly string[] {
   const groups = Map.groupBy(leaves, ({ path }) => path[0] ?? "");
   return [...groups].flatMap(([group, members]) => {

@@ -15,7 +15,7 @@ function fillCache(): string {
   return cache;
 }
 
-/** Where Node looks for what a user compiled. */
+/** Finds Node's directory for code that a user compiled. */
 function findCacheOf(cache: string, user: number): string {
   const program = 'console.log(require("node:module").getCompileCacheDir())';
   const run = { env: { NODE_COMPILE_CACHE: cache }, uid: user, gid: process.getgid?.(), encoding: "utf8" } as const;

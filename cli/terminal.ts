@@ -2,7 +2,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 
-/** Where a command of a person's terminal writes, without what may not be shown, and whether colours are welcome (https://no-color.org). */
+/** Creates the output of a command in a person's terminal, masked, and says whether to use colours (https://no-color.org). */
 export function createTerminalOutput({ mask }: Readonly<{ mask: Mask }>) {
   return {
     out: (text: string) => void process.stdout.write(mask.text(text)),
@@ -11,7 +11,7 @@ export function createTerminalOutput({ mask }: Readonly<{ mask: Mask }>) {
   } as const;
 }
 
-/** Whether what is written there is for a person who wants colours. */
+/** Whether a stream is a terminal whose user wants colours. */
 export function hasColors(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY && !process.env["NO_COLOR"];
 }

@@ -4,7 +4,7 @@ import { createTerminalOutput } from "../terminal.ts";
 
 type ByService = Readonly<Record<string, string>>;
 
-/** Creates `gatehouse doctor`: looks at what runs, and changes nothing. */
+/** Creates `gatehouse doctor`: checks running services, and changes nothing. */
 export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("doctor")
     .summary("Look at everything that runs, and say what is wrong and how to fix it; changes nothing")
@@ -67,7 +67,7 @@ type Given = Readonly<{
 
 const looked = ["sidecar", "gateway", "facilitator", "resource-server"];
 
-/** Contradictions between the options. */
+/** Finds options that conflict, in words; undefined if none do. */
 function misuse({ outputs, urls, settings, bundle, logs }: Given): string | undefined {
   if (outputs !== undefined) return "--outputs goes with --drift.";
   if (logs.length > 0 && bundle === undefined) return "--log goes with --bundle.";

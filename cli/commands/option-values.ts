@@ -1,13 +1,13 @@
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { stackServices } from "#daemon/stack-services.ts";
 
-/** Where a sidecar on this machine answers by default. */
+/** Default URL of a sidecar's status on this machine. */
 export const defaultStatusUrl = `http://127.0.0.1:${stackServices.sidecar.ports.status}`;
 
 /**
  * Reads the URL of a listener from an option.
  *
- * @throws {InvalidArgumentError} for what is no http or https URL.
+ * @throws {InvalidArgumentError} if it isn't an http or https URL.
  */
 export function parseListenerUrl(text: string): string {
   if (/^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
@@ -17,7 +17,7 @@ export function parseListenerUrl(text: string): string {
 /**
  * Reads a port at which something answers.
  *
- * @throws {InvalidArgumentError} for what is no whole number from 1 to 65535.
+ * @throws {InvalidArgumentError} if it isn't a whole number from 1 to 65535.
  */
 export function parsePort(text: string): number {
   return parseWholeNumber(text, { what: "a port, a whole number", min: 1, max: portMax });
@@ -26,16 +26,16 @@ export function parsePort(text: string): number {
 /**
  * Reads a port to listen at: 0 takes a free one.
  *
- * @throws {InvalidArgumentError} for what is no whole number from 0 to 65535.
+ * @throws {InvalidArgumentError} if it isn't a whole number from 0 to 65535.
  */
 export function parseListenPort(text: string): number {
   return parseWholeNumber(text, { what: "a port, a whole number", min: 0, max: portMax });
 }
 
 /**
- * Reads a time between two looks from an option, in seconds.
+ * Reads the interval between two looks from an option, in seconds.
  *
- * @throws {InvalidArgumentError} for what is no number from 1 to 3600.
+ * @throws {InvalidArgumentError} if it isn't a number from 1 to 3600.
  */
 export function parseIntervalSeconds(text: string): number {
   const seconds = Number(text);
@@ -44,19 +44,19 @@ export function parseIntervalSeconds(text: string): number {
 }
 
 /**
- * Reads how long something may take, in seconds, up to a week.
+ * Reads a time limit in seconds, up to a week.
  *
- * @throws {InvalidArgumentError} for what is no whole number from 1 to 604800.
+ * @throws {InvalidArgumentError} if it isn't a whole number from 1 to 604800.
  */
 export function parseLimitSeconds(text: string): number {
   return parseWholeNumber(text, { what: "whole seconds", min: 1, max: limitSecondsMax });
 }
 
 /**
- * As {@link parseLimitSeconds}, of what can't succeed within two minutes: a node has to be well for a while to be proved, and an update is waited for until
- * the node is.
+ * As {@link parseLimitSeconds}, for work that takes at least two minutes: a node is proved only after being well for a while, and an
+ * update waits until it is.
  *
- * @throws {InvalidArgumentError} for what is no whole number from 120 to 604800.
+ * @throws {InvalidArgumentError} if it isn't a whole number from 120 to 604800.
  */
 export function parseLongLimitSeconds(text: string): number {
   return parseWholeNumber(text, { what: "whole seconds", min: longLimitSecondsMin, max: limitSecondsMax });

@@ -9,7 +9,7 @@ import { httpUrl, privateKey } from "#daemon/settings/types.ts";
 import { defineSettings, readSettings, section } from "#daemon/settings/settings.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 
-/** What `gatehouse pay` reads from the environment: its key never stands on the command line, where every process can read it. */
+/** Settings that `gatehouse pay` reads from the environment: a key on the command line could be read by every process. */
 const paySettings = defineSettings("pay", [], {
   signer: section({ privateKey: secret(privateKey).optional().describe("Key of the account that pays") }),
   chain: section({ rpcUrl: httpUrl.optional().describe("JSON-RPC endpoint of the chain") }),
@@ -63,7 +63,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
       const environment = readEnvironment(keyFile, { needsKey: isPurchase, mask });
       if (environment === undefined) return;
       const { pay } = await import("#client/pay.ts");
-      // A reader that has enough (head) closes the pipe; what was bought is bought.
+      // A reader that has enough (head) closes the pipe; the purchase is complete nevertheless.
       process.stdout.on("error", (error: NodeJS.ErrnoException) => {
         if (error.code !== "EPIPE") throw error;
       });
@@ -82,7 +82,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
     });
 }
 
-/** The first SIGINT or SIGTERM gives up, so that a payment under way is reported; the second ends the process. */
+/** Listens for SIGINT and SIGTERM: the first aborts, so that a payment under way is reported; the second ends the process. */
 function interruption() {
   const controller = new AbortController();
   let status: number | undefined;
@@ -98,7 +98,7 @@ function interruption() {
   return { signal: controller.signal, status: () => status };
 }
 
-/** Where to buy, and as whom: `fetch` takes no URL with credentials, which are sent as a header instead, unless one says otherwise. */
+/** Moves credentials from the URL, where `fetch` rejects them, to an Authorization header, unless `headers` has one. */
 function addressed(url: string, headers: Readonly<Record<string, string>>) {
   if (!URL.canParse(url)) return { url, headers };
   const endpoint = parseHttpEndpoint(url);
@@ -106,10 +106,10 @@ function addressed(url: string, headers: Readonly<Record<string, string>>) {
   return { url: endpoint.url, headers: isAuthorized ? headers : { ...endpoint.headers, ...headers } };
 }
 
-/** More than any key has. */
+/** Most bytes of a key file that are read; no key is longer. */
 const keyBytes = 65_536;
 
-/** The key, where one is given or needed, and the chain's endpoint. Reports what is wrong, and gives nothing then. */
+/** Reads the key, if one is given or needed, and the chain's endpoint. Reports a mistake, and returns undefined then. */
 function readEnvironment(keyFile: string | undefined, { needsKey, mask }: Readonly<{ needsKey: boolean; mask: Mask }>) {
   try {
     const { signer, chain } = readSettings(paySettings, { env: process.env });

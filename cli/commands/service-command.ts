@@ -6,7 +6,7 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import type { Service } from "#daemon/service.ts";
 import { formatSettingsHelp } from "../settings-help.ts";
 
-/** How a long-running service appears on the command line. */
+/** Command of a long-running service. */
 export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
   /** The subcommand, which is also the service's name. */
   name: string;
@@ -14,8 +14,8 @@ export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
   /** Loads the service; only the command that is run pays for its imports and its settings' schema. */
   load: () => Promise<Service<Schema>>;
   /**
-   * Whether a new process can take the place of a running one while it serves; "or-serves-on" where the running one has work left if no new one can start, and
-   * says what it does not do. A sidecar has not: nobody would look after its node.
+   * Whether a new process can take the place of a running one while it serves; "or-serves-on" if the running one keeps working when no new
+   * one can start, and says what it does not do. A sidecar can't: nobody would look after its node.
    */
   handsOver?: "or-ends" | "or-serves-on";
 }>;
@@ -28,7 +28,7 @@ export function addServiceCommand<Schema extends z.ZodObject>(
 ): void {
   const loaded: { service?: Service<Schema> } = {};
   const service = async () => (loaded.service ??= await load());
-  // Help can't wait, so the settings are loaded before it is requested. What hands over needs none of them, and stays small.
+  // Help can't wait, so the settings are loaded before it is requested. A supervisor of a hand-over needs no settings, and stays small.
   program.hook("preSubcommand", async (_, chosen) => {
     if (chosen.name() === name && !process.argv.includes("--hand-over")) await service();
   });

@@ -27,7 +27,7 @@ export function isForSeveral({ url = [], targets }: Pick<TypedSidecars, "url" | 
   return targets !== undefined || url.length > 1;
 }
 
-/** What of the options does not go together, in words; undefined where all do. Pure. */
+/** Finds options that conflict, in words; undefined if none do. Pure. */
 export function findSeveralMisuse(typed: TypedSidecars): string | undefined {
   const { url, targets, tokenFile = [], stateDirectory, settings, at, cancel, eachWithin } = typed;
   if (!isForSeveral(typed)) {
@@ -47,7 +47,7 @@ export function findSeveralMisuse(typed: TypedSidecars): string | undefined {
   return undefined;
 }
 
-/** The upgrade of several, as it was typed. */
+/** Upgrade of several sidecars, as it was typed. */
 export type SeveralSidecars = TypedSidecars &
   Agreement &
   Readonly<{
@@ -80,7 +80,7 @@ export async function upgradeSidecars(
       const control = { kind: "url", url: originOf(target), token } as const;
       return [createSidecarMember(target.name, control, upgrade)];
     });
-    // What is wrong with a token was printed.
+    // Mistakes in tokens were printed.
     if (members.length < found.targets.length) return exitStatus.error;
     const commands = formatCommands(options, found);
     return await upgradeInTurn({ ...options, members, commands }, { output, signal: createStopSignal() });
@@ -107,7 +107,7 @@ function findTargets({ url = [], targets, tokenFile = [] }: SeveralSidecars): Fo
   };
 }
 
-/** The commands that go on, without credentials. Pure. */
+/** Formats the commands that resume the upgrade, without credentials. Pure. */
 export function formatCommands(
   { source, version, at, eachWithin, ...typed }: SeveralSidecars,
   found: Found,
@@ -139,7 +139,7 @@ export function formatCommands(
   };
 }
 
-/** An option as it was typed, without the credentials of a URL; a file as it is. */
+/** Removes the credentials of a URL in an option; returns a file's name unchanged. */
 function wordOf(word: string): string {
   if (!isTarget(word)) return word;
   const [target] = parseTargets([word]);

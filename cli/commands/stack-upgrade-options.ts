@@ -21,7 +21,7 @@ type StackOptions = Limits &
     stack?: readonly string[] | undefined;
     nodeImage?: string | undefined;
     continue: boolean;
-    /** Of each of these, one may be for all stacks or named for one: `stack=value`. */
+    /** Each of these may be given once for all stacks, or for one by name: `stack=value`. */
     cwd?: readonly string[] | undefined;
     configFile?: readonly string[] | undefined;
     url?: readonly string[] | undefined;
@@ -39,7 +39,7 @@ type TypedAlongside = Pick<ControlOptions, "settings" | "stateDirectory"> &
     json: boolean;
   }>;
 
-/** What of the options does not go together, in words; undefined where all do. Pure. */
+/** Finds options that conflict, in words; undefined if none do. Pure. */
 export function findStackMisuse(options: StackOptions & TypedAlongside): string | undefined {
   const { stack, nodeImage, continue: isContinued } = options;
   if (stack === undefined) {
@@ -67,7 +67,7 @@ export function findStackMisuse(options: StackOptions & TypedAlongside): string 
   }
 }
 
-/** Where one of the stacks is. */
+/** Location of one stack: its program, configuration and sidecar. */
 type TypedPlace = Readonly<{
   stack: string;
   directory: string;
@@ -93,7 +93,7 @@ function readPlaces(
     const directory = resolve(directories.get(stack) ?? ".");
     return { stack, directory, configFile: file && resolve(file), statusUrl: urls.get(stack) };
   });
-  // What is done is on record under the last part of the name, next to the program.
+  // The record of an upgrade is named by the last part of the stack's name, next to the program.
   const records = places.map(({ stack, directory }) => `${directory} ${stack.split("/").at(-1)}`);
   const twice = places.find((_, at) => records.indexOf(records[at] ?? "") < at);
   if (twice !== undefined) throw new NamedValueError(`--stack ${twice.stack} is named twice.`);
@@ -103,7 +103,7 @@ function readPlaces(
 type StackWork = StackOptions &
   Readonly<{ stack: readonly string[]; version: string | undefined; dryRun: boolean; yes: boolean }>;
 
-/** Takes the nodes of stacks to another image, one after the other, or goes on with that; returns the exit status. */
+/** Upgrades the nodes of stacks to another image, one after the other, or resumes that; returns the exit status. */
 export async function upgradeStacks(options: StackWork, output: CommandOutput): Promise<number> {
   const { stack: stacks, nodeImage: image, version, dryRun, yes } = options;
   if (version !== undefined && !nodeVersionText.test(version)) {
@@ -130,7 +130,7 @@ export async function upgradeStacks(options: StackWork, output: CommandOutput): 
   return run({ ...place, ...common, ...agreement, requested, isContinued: options.continue }, dependencies);
 }
 
-/** The commands that go on. Pure. */
+/** Formats the commands that resume the upgrade. Pure. */
 function formatCommands({
   nodeImage,
   version,
@@ -161,7 +161,7 @@ function formatCommands({
   return { again: join(options.stack), only: join };
 }
 
-/** Those that were said. */
+/** Reads the limits that were given, in milliseconds. */
 function readLimits({ copyWithin, updateWithin, proveWithin }: Limits) {
   return {
     ...(copyWithin === undefined ? {} : { copyMs: copyWithin * 1_000 }),
@@ -170,7 +170,7 @@ function readLimits({ copyWithin, updateWithin, proveWithin }: Limits) {
   };
 }
 
-/** A reference that Pulumi and the engine take for nothing else. */
+/** Parses an image reference that neither Pulumi nor the engine can mistake for anything else. */
 export function parseImage(text: string): string {
   if (/^[\w][\w.:/@-]{0,500}$/.test(text)) return text;
   throw new InvalidArgumentError("Expected an image reference such as registry.example/node:0.17.0@sha256:…");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { createUpgradeCommand } from "./upgrade-command.ts";
 
-/** What the command says of arguments that it refuses. */
+/** Reads the command's error about arguments that it refuses. */
 async function refusalOf(...args: readonly string[]): Promise<string> {
   const said: string[] = [];
   const command = createUpgradeCommand({ mask: createMask() })

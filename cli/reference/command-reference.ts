@@ -3,7 +3,7 @@ import { escapeCell, formatTable } from "#daemon/markdown.ts";
 import { commandExamples, listCommands } from "../command-examples.ts";
 import { serviceDefinitions } from "../service-definitions.ts";
 
-/** What an exit status of a command means, as docs/exit-codes.md has it. */
+/** A row of docs/exit-codes.md: meaning of one exit status of a command. */
 type ExitCode = Readonly<{ command: string; code: string; meaning: string }>;
 
 /**
@@ -34,7 +34,7 @@ function sectionOf(name: string, command: Command, codes: readonly ExitCode[]): 
   const [first = ""] = name.split(" ");
   const isSet = Object.hasOwn(serviceDefinitions, name);
   const own = codes.filter((code) => code.command === first);
-  // A service that is not listed by itself ends as every service does.
+  // A service that has no rows ends as every service does.
   const listed = own.length === 0 ? codes.filter((code) => code.command === "services") : own;
   return [
     `## ${name}`,
@@ -77,7 +77,7 @@ function choicesOf(choices: readonly string[] | undefined): string {
   return choices === undefined ? "" : `; one of ${choices.map((choice) => `\`${choice}\``).join(", ")}`;
 }
 
-/** What an option is where it is not given, or is given without its value; nothing for a switch, and for one that gathers what is given. */
+/** Formats an option's default, or its value if given alone; empty for a switch, and for an option that may be repeated. */
 function defaultOf({ defaultValue, presetArg }: Option): string {
   if (presetArg !== undefined) return `none; alone: \`${String(presetArg)}\``;
   return typeof defaultValue === "string" || typeof defaultValue === "number" ? `\`${defaultValue}\`` : "";

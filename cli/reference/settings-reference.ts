@@ -3,7 +3,7 @@ import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 import { listEssentialLeaves } from "../settings-help.ts";
 
-/** The settings reference of the documentation, in Markdown, printed from the schemas that the services read. */
+/** Prints the settings reference of the documentation, in Markdown, from the schemas that the services read. */
 export function printSettingsReference(definitions: readonly SettingsDefinition[]): string {
   return [
     "# Settings",
