@@ -14,38 +14,38 @@ const inUse = z.object({
 export const readiness = z.object({
   checks: z.record(z.string(), z.object({ ok: z.boolean(), message: z.string(), tolerated: z.boolean().optional() })),
 });
-/** The part of `/status` of a service with a node that is read here. */
+/** Part of `/status` that is read here, of a service with a node. */
 export const status = z.object({
   conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.string() })),
 });
 
-/** A service's answers as they came, by the names under which a bundle keeps them. */
+/** A service's unparsed answers, by their file names in a bundle. */
 type Answers = Readonly<{
   "configuration.json": Got<string>;
   "readyz.json": Got<string>;
   "metrics.txt": Got<string>;
-  /** Of what has a node; absent of other services. */
+  /** Only of a service with a node. */
   "status.json"?: Got<string>;
 }>;
 
-/** How long a look waits for one answer, and how much of it is read. */
+/** Limits of one request: time in ms, and size of the answer in bytes. */
 export const checkLimits = { timeoutMs: 5_000, answerBytesMax: 8 * 1_024 * 1_024 } as const;
 
 /** A service with its answers. */
 export type InspectedService = KnownService &
   Readonly<{
-    /** Its answers as they came; undefined where its address is not known. */
+    /** Its unparsed answers; undefined if its address is not known. */
     answers: Answers | undefined;
     configuration: z.output<typeof inUse> | undefined;
     readiness: z.output<typeof readiness> | undefined;
     status: z.output<typeof status> | undefined;
-    /** A sample of its metrics without labels. */
+    /** Reads a sample without labels from its metrics. */
     metric: (name: string) => number | undefined;
     /** This machine's clock halfway through the request for its metrics. */
     requestedAtMs: number;
   }>;
 
-/** Requests all that checks and bundles need of a service, once. */
+/** Requests everything that checks and bundles need from a service, once. */
 export async function inspectService(known: KnownService, clock: () => number): Promise<InspectedService> {
   const { url } = known;
   const nothing = { configuration: undefined, readiness: undefined, status: undefined };
@@ -59,7 +59,7 @@ export async function inspectService(known: KnownService, clock: () => number): 
     get(operatorPaths.ready),
     hasNode ? get("/status") : undefined,
   ]);
-  // Alone, so that its time is no other answer's.
+  // Alone, so that the measured time contains no other answer.
   const beganAtMs = clock();
   const metrics = await get(operatorPaths.metrics);
   const requestedAtMs = (beganAtMs + clock()) / 2;
@@ -84,7 +84,7 @@ function read<Shape>(got: Got<string>, shape: z.ZodType<Shape>): Shape | undefin
   return got.ok ? shape.safeParse(parseJson(got.body)).data : undefined;
 }
 
-/** The value of a series without labels in Prometheus's text format. */
+/** Reads the value of a series without labels in Prometheus's text format. */
 function sample(text: string, name: string): number | undefined {
   const value = new RegExp(String.raw`^${name} (\S+)`, "m").exec(text)?.[1];
   return value === undefined ? undefined : Number(value);

@@ -21,7 +21,7 @@ export type BundleSources = Readonly<{
   mask: Mask;
 }>;
 
-/** Most of one file: of a log its end, of anything else its beginning. */
+/** Most bytes of one file: the end of a log, the beginning of anything else. */
 const entryBytesMax = 2 * 1_024 * 1_024;
 /** Most files of a bundle. */
 const entriesMax = 64;
@@ -39,9 +39,9 @@ Left in: host names, IP addresses, accounts, paths. Look through it before you p
 `;
 
 /**
- * Writes a bundle (tar, gzip) that its owner alone can read.
+ * Writes a bundle (tar, gzip) that only its owner can read.
  *
- * @throws the file system's own error; `EEXIST` where the file is there already, which stays as it is.
+ * @throws the file system's own error; `EEXIST` if the file exists, which stays as it is.
  */
 export async function writeBundle(path: string, sources: BundleSources): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
@@ -90,7 +90,7 @@ function entriesOfService({ service, source, settings, answers }: InspectedServi
   return [[`${service}/settings.json`, json({ source, settings: own ?? "not known" })], ...answered];
 }
 
-/** A log's name, with its place among the logs where another has the same. */
+/** Names a log's entry by its file, with its index if another log has the same name. */
 function logName(log: string, all: readonly string[]): string {
   const isAlone = all.filter((other) => basename(other) === basename(log)).length === 1;
   return isAlone ? basename(log) : `${all.indexOf(log)}-${basename(log)}`;
@@ -105,7 +105,7 @@ async function endOf(path: string): Promise<string> {
     const bytes = Buffer.alloc(Math.min(stats.size, entryBytesMax));
     const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
     const text = bytes.subarray(0, bytesRead).toString("utf8");
-    // The first line may be a part of one, and a secret in it no longer what it looks like.
+    // The first line may be cut, so that a secret in it would no longer be recognised.
     return from === 0 ? text : text.slice(text.indexOf("\n") + 1);
   } catch (error) {
     return `it can't be read (${(error as NodeJS.ErrnoException).code ?? "unknown"})\n`;

@@ -16,7 +16,7 @@ type Dependencies = CommandOutput & Readonly<{ mask: Mask; clock: () => number }
 /** Input of `gatehouse doctor --drift`. */
 export type DriftOptions = Printing & Readonly<{ outputs: string; urls: Readonly<Record<string, string>> }>;
 
-/** Compares a stack's running services with what it gave them, prints what was found, and returns the exit status. */
+/** Compares a stack's running services with the configuration that it gave them, prints the findings, and returns the exit status. */
 export async function diagnoseDrift({ outputs, urls, json }: DriftOptions, output: CommandOutput): Promise<number> {
   let findings: readonly Finding[];
   try {
@@ -33,15 +33,15 @@ export type DiagnoseOptions = Printing &
   NamedServices &
   Readonly<{
     prometheusUrl: string | undefined;
-    /** Where clients come in. */
+    /** URLs for clients. */
     publicUrls: readonly string[];
-    /** Where a bundle for a bug report is written. */
+    /** Path of a bundle for a bug report; undefined: none is written. */
     bundle: string | undefined;
     /** Log files for the bundle, in addition to those of a stack on this machine. */
     logs: readonly string[];
   }>;
 
-/** Runs every check, prints what was found, writes the bundle, and returns the exit status. */
+/** Runs every check, prints the findings, writes the bundle, and returns the exit status. */
 export async function diagnose(options: DiagnoseOptions, dependencies: Dependencies): Promise<number> {
   const { clock, mask } = dependencies;
   const { prometheusUrl, publicUrls, bundle, json, logs, stateDirectory } = options;
@@ -62,7 +62,7 @@ async function runChecks(diagnosis: Diagnosis): Promise<readonly Finding[]> {
       try {
         return await check(diagnosis);
       } catch (error) {
-        // A check that fails is reported as such, and hides none of the others.
+        // A check that fails is reported as such, and does not hide the others.
         return [
           { check: name, subject: "doctor", state: "unknown", message: `could not look: ${String(error)}` } as const,
         ];

@@ -14,7 +14,7 @@ const inUse = z.object({
   files: z.array(z.object({ path: z.string(), sha256: z.string(), refused: z.string().optional() })),
 });
 
-/** The sidecar's conditions about node.conf, and of whether it reaches its node and the Pushgateway. */
+/** The sidecar's conditions about node.conf, and about its connections to node and Pushgateway. */
 const driftConditions = new Set([
   "ConfigValid",
   "ConfigCurrent",
@@ -30,8 +30,8 @@ const answerMs = 10_000;
 type Service = StackServices[string];
 
 /**
- * Reads from the running services of a stack what no provider's refresh can see: whether they run with the settings and the files that the stack gave
- * them, what the sidecar says of node.conf, and whether they reach each other. Changes nothing.
+ * Finds drift in the running services of a stack that no provider's refresh can see: other settings or files than the stack gave them, a
+ * node.conf that is not as desired, and services that can't reach each other. Changes nothing.
  */
 export async function findDrift(services: StackServices): Promise<readonly Finding[]> {
   const found = await Promise.all(Object.entries(services).map(([name, service]) => driftOfService(name, service)));
@@ -97,7 +97,7 @@ function driftOfConditions(
   return failing.map(({ type, message }) => ["wrong", `${type}: ${message}`] as const);
 }
 
-/** What a service answers at a path. A service that is not ready answers 503 and says why. */
+/** Requests a path of a service. One that is not ready answers 503 and says why. */
 async function requestAnswer<Answer>(
   origin: string,
   path: string,

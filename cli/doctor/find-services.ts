@@ -13,7 +13,7 @@ import { readKnownSettings } from "./service-facts.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** How a person says what is to be looked at. */
+/** Services to check, as named in options and environment. */
 export type NamedServices = Readonly<{
   /** Services by the address of their operators' listener. */
   urls: Readonly<Record<string, string>>;
@@ -25,8 +25,8 @@ export type NamedServices = Readonly<{
 }>;
 
 /**
- * Finds the services to look at: those that are named by URL, settings file or environment variables; where none is, those of the stack
- * in its folder; where there is no stack, whoever answers where services listen by default.
+ * Finds the services to check: those of the stack in its folder, unless URLs or settings files name others; else those named by URL,
+ * settings file or environment variables; else those at the default ports.
  */
 export function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>): readonly KnownService[] {
   const { urls, settings, stateDirectory: folder, env } = named;
@@ -51,7 +51,7 @@ function namedService(
   return url === undefined ? [] : [{ service, source: "--url", url, settings: undefined }];
 }
 
-/** The address of a service's operators' listener by its settings. */
+/** Finds the URL of a service's operators' listener in its settings. */
 function operationsUrl(settings: KnownSettings): string | undefined {
   if (!settings.ok) return undefined;
   const { host, port } = settings.facts.operations;
@@ -83,7 +83,7 @@ function servicesOfStack(folder: string, env: Variables, { mask }: Readonly<{ ma
 /** Source of the address of a service that nobody named. */
 export const defaultSource = "its default port";
 
-/** Who answers where services listen by default. */
+/** Services at their default ports on this machine. */
 const servicesByDefault: readonly KnownService[] = listOperatedServices().map(({ name: service, port }) => ({
   service,
   source: defaultSource,

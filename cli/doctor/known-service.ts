@@ -2,25 +2,25 @@ import type { Secret } from "#daemon/secrets/secret.ts";
 import { listOperatedServices, type OperatedService } from "#daemon/stack-services.ts";
 import type { DumpedSetting } from "../config-dump.ts";
 
-/** The services that `gatehouse doctor` looks at. */
+/** Services that `gatehouse doctor` checks. */
 export const doctoredServices: readonly DoctoredService[] = listOperatedServices().flatMap(({ name }) =>
   name === "sidecar" ? [name, "gateway"] : [name],
 );
-/** A gateway that runs alone is no service of a stack. */
+/** Service that `gatehouse doctor` checks; a gateway that runs alone is not a service of a stack. */
 export type DoctoredService = OperatedService | "gateway";
 
-/** A service, as far as it is known before it is queried. */
+/** Knowledge about a service before it is queried. */
 export type KnownService = Readonly<{
   service: DoctoredService;
-  /** How it came to be known, e.g. `the environment`. */
+  /** Source of this knowledge, e.g. `the environment`. */
   source: string;
-  /** URL of its operators' listener; undefined where its settings can't be read. */
+  /** URL of its operators' listener; undefined if its settings can't be read. */
   url: string | undefined;
-  /** What its settings say; undefined where only its address is known. */
+  /** Its settings; undefined if only its address is known. */
   settings: KnownSettings | undefined;
 }>;
 
-/** A service's settings: what it can't start with, or what follows from them. */
+/** A service's settings: problems that keep it from starting, or facts that follow from the settings. */
 export type KnownSettings = Readonly<
   | { ok: false; problems: readonly string[] }
   | { ok: true; facts: ServiceFacts; secrets: readonly GivenSecret[]; values: readonly DumpedSetting[] }
@@ -44,19 +44,19 @@ export type GasPayer = Readonly<{
 /** The facilitator that a resource server sends payments to. */
 export type UsedFacilitator = Readonly<{ url: string; apiKey: Secret | undefined; network: string }>;
 
-/** What follows from a service's settings for who looks at it from outside. */
+/** Facts about a service, derived from its settings, that checks from outside need. */
 export type ServiceFacts = Readonly<{
   operations: Readonly<{ host: string; port: number }>;
   listeners: readonly WantedListener[];
   chain: UsedChain | undefined;
-  /** Age from which a head is old, where the service has an opinion. */
+  /** Age in ms from which a head is old, if the service has a setting for it. */
   staleAfterMs?: number;
   pushgatewayUrl?: string | undefined;
   facilitator?: UsedFacilitator | undefined;
-  /** Where its clients come in. */
+  /** URL for its clients. */
   publicUrl?: string | undefined;
   gasPayer?: GasPayer | undefined;
 }>;
 
-/** A secret that a service was given, and how; never its value. */
+/** A secret that a service was given, with its variable or file; never its value. */
 export type GivenSecret = Readonly<{ setting: string; variable: string; file: string | undefined }>;

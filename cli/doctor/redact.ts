@@ -4,7 +4,7 @@ import { english } from "viem/accounts";
 
 const shownInstead = "[masked]";
 
-/** Replacement of a secret wherever it turns up, whoever wrote it. */
+/** Shapes of secrets that are masked wherever they occur. */
 const secretShapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   // JSON Web Tokens (RFC 7519).
@@ -20,8 +20,8 @@ const namedSecret =
 const longHex = /(?:0x)?[0-9a-f]{64,}/gi;
 
 /**
- * A text that may be published: without what this process knows to be secret, and without what looks like it. Every hexadecimal number of 32 bytes and
- * more becomes a mark, the same for the same number, so that lines about one transaction still belong together.
+ * Redacts a text for publication: removes secrets that this process knows, and text that looks like one. Every hexadecimal number of 32
+ * bytes and more becomes a mark, the same for the same number, so that lines about one transaction can still be matched.
  */
 export function redact(text: string, mask: Mask): string {
   const known = withoutWalletWords(mask.text(text));
@@ -45,7 +45,7 @@ const seedLength = 12;
 
 const words = /\b[a-z]{3,8}(?:[ \t]+[a-z]{3,8}){11,}\b/gi;
 
-/** Puts another text in place of every wallet's seed in a text: twelve or more words in a row that all are of the list. */
+/** Masks every wallet's seed in a text: twelve or more words of the list in a row. */
 function withoutWalletWords(text: string): string {
   return text.replaceAll(words, (run) => {
     const kept: string[] = [];

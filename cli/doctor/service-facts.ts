@@ -9,7 +9,7 @@ import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 import { dumpSettings } from "../config-dump.ts";
 import type { DoctoredService, GasPayer, GivenSecret, KnownSettings, ServiceFacts } from "./known-service.ts";
 
-/** Reads a service's settings as the service would. What they hold is hidden by `mask` from then on. */
+/** Reads a service's settings as the service would. `mask` hides their secrets from then on. */
 export function readKnownSettings(
   service: DoctoredService,
   sources: SettingsSources,
@@ -81,7 +81,7 @@ function factsOfGateway(settings: GatewayAloneSettings): ServiceFacts {
   };
 }
 
-/** The listeners of a gateway's settings that are enabled. */
+/** Lists the enabled listeners in a gateway's settings. */
 function gatewayListeners(
   service: string,
   section: readonly string[],
@@ -134,7 +134,7 @@ function factsOfResourceServer({
   };
 }
 
-/** What a settlement in the resource server's own process may cost: it has no settings for that, the facilitator's defaults hold. */
+/** Returns the gas limits of settlements in the resource server's own process: it has no settings for them, so the facilitator's defaults apply. */
 function defaultGas(): Pick<GasPayer, "gasLimit" | "maxFeePerGasGwei" | "nativeDecimals"> {
   const { chain, settlement } = facilitatorSettings.schema.shape;
   const { gasLimit, maxFeePerGasGwei } = settlement.parse({});

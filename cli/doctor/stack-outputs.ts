@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readNamedText } from "#daemon/files/regular-file.ts";
 
-/** More than a stack puts out. */
+/** Most bytes of outputs that are read; a stack has fewer. */
 const outputsBytes = 4_194_304;
 
 const expected = z.object({ settingsSha256: z.string(), files: z.record(z.string(), z.string()) });
@@ -11,17 +11,17 @@ const outputsSchema = z.object({
   urls: z.object({ operations: z.object({ status: z.url(), resourceServerMetrics: z.url() }) }),
 });
 
-/** What a stack gave a service: the digest of its settings, and of each file that it reads as it changes, by the file's name. */
+/** Configuration that a stack gave a service: digests of its settings, and of each file that it reloads, by the file's name. */
 export type GivenConfiguration = Readonly<z.output<typeof expected>>;
 
-/** The services of a stack: what each was given, and where it is queried, where that is known. */
+/** Services of a stack, by name: the configuration of each, and its URL if known. */
 export type StackServices = Readonly<Record<string, GivenConfiguration & Readonly<{ url: string | undefined }>>>;
 
 /**
- * Reads what `pulumi stack output --json` printed.
+ * Reads the output of `pulumi stack output --json`.
  *
  * @param path `-` is standard input.
- * @param urls URLs of services, by their names; wins over what the stack says.
+ * @param urls URLs of services, by their names; they win over the stack's.
  * @throws {Error} that says what is wrong with it.
  */
 export function readStackOutputs(path: string, urls: Readonly<Record<string, string>>): StackServices {

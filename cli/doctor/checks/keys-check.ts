@@ -6,10 +6,10 @@ import type { GivenSecret } from "../known-service.ts";
 
 const look = createFindings("keys");
 
-/** Readable, writable or executable by users who are neither the owner nor of the group. */
+/** Permission bits of users who are neither the owner nor in the group. */
 const othersMode = 0o007;
 
-/** Which secrets each service was given, and whether others can read their files. A missing one that it needs is a problem of its settings. */
+/** Reports the secrets that each service was given, and whether other users can read their files. The check of settings reports missing ones. */
 export const keysCheck: Check = async ({ services }) => {
   const found = await Promise.all(
     services.map(async ({ service, settings }) => {

@@ -8,14 +8,14 @@ import type { UsedChain } from "../known-service.ts";
 
 const look = createFindings("node");
 
-/** Age of a head from which it is old, for a service that has no setting for it. */
+/** Age from which a head is old, for a service that has no setting for it. */
 const oldHeadMs = 120_000;
-/** How far a block may lie in the future before a clock is called wrong; miners' and this machine's differ by some. */
+/** Time by which a block may lie in the future before a clock is called wrong; miners' clocks and this machine's differ a little. */
 const futureHeadMs = 15_000;
 
 const head = z.object({ timestamp: z.string(), number: z.string() });
 
-/** Whether the node that each service works with answers, is of the right chain, and has a new head. */
+/** Checks that the node of each service answers, is on the right chain, and has a recent head. */
 export const nodeCheck: Check = async ({ services, clock }) => {
   const chains = services.flatMap(({ service, settings }) => {
     if (settings === undefined) return [];

@@ -10,12 +10,12 @@ const look = createFindings("ports");
 
 type Wanted = Readonly<{ listener: WantedListener; owner: InspectedService }>;
 
-/** Whether the ports that services want are theirs: open while they run, free while they don't, and wanted by one of them alone. */
+/** Checks the ports of services: open while the service runs, free while it doesn't, and wanted by only one of them. */
 export const portsCheck: Check = async ({ services }) => {
   const wanted = services.flatMap((owner) => {
     const { settings } = owner;
     if (settings === undefined || !settings.ok) return [];
-    // Port 0 is any that is free.
+    // Port 0 means any free one.
     return settings.facts.listeners.filter(({ port }) => port !== 0).map((listener) => ({ listener, owner }));
   });
   const found = await Promise.all(wanted.map((one) => checkPort(one, wanted)));
@@ -58,7 +58,7 @@ async function checkPort(one: Wanted, all: readonly Wanted[]): Promise<readonly 
   ];
 }
 
-/** Whether something listens at an address. */
+/** Checks whether something listens at an address. */
 async function probePort(host: string, port: number): Promise<"open" | "free" | "unknown"> {
   const socket = connect({ host, port, signal: AbortSignal.timeout(checkLimits.timeoutMs) });
   try {

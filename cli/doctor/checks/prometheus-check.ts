@@ -29,10 +29,10 @@ const alerting = z.object({
 });
 const rules = z.object({ data: z.object({ groups: z.array(z.object({ rules: z.array(alerting) })) }) });
 
-/** How the names of Gatehouse's alerts begin. */
+/** Prefix of the names of Gatehouse's alerts. */
 const ours = "Gatehouse";
 
-/** Whether Prometheus scrapes the services, has the alerts, and which of them fire. */
+/** Checks that Prometheus scrapes the services and has the alerts, and reports those that fire. */
 export const prometheusCheck: Check = async ({ prometheusUrl: url }) => {
   if (url === undefined)
     return [look("Prometheus", "skipped", "nobody named one; --prometheus http://127.0.0.1:9090 has it looked at")];
