@@ -5,10 +5,10 @@ import { parseJson } from "#daemon/json-rpc.ts";
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** A line of a log; level and time are known where it is one of a service of Gatehouse. */
+/** A line of a log; level and time are known if a service of Gatehouse wrote it. */
 export type LogLine = Readonly<{ text: string; level: LogLevel | undefined; timeMs: number | undefined }>;
 
-/** Which lines are shown. */
+/** Lowest level and earliest time of the lines to show. */
 export type LineFilter = Readonly<{ level: LogLevel | undefined; sinceMs: number | undefined }>;
 
 const shape = z.object({ "log.level": z.enum(logLevels), "@timestamp": z.iso.datetime() });
@@ -31,7 +31,7 @@ export function isShown({ level, timeMs }: LogLine, filter: LineFilter): boolean
 
 const unitsMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A time as people write it: `10m` (ago; s, m, h or d) or RFC 3339. Undefined for anything else. */
+/** Reads a time as people write it: `10m` (ago; s, m, h or d) or RFC 3339. Undefined for anything else. */
 export function readSince(text: string, nowMs: number): number | undefined {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (count !== undefined) return nowMs - Number(count) * unitsMs[unit as keyof typeof unitsMs];

@@ -4,27 +4,27 @@ import { readStackLogs } from "../stack/state-directory.ts";
 /** A log, and the program that prints it. */
 export type LogSource = Readonly<{ name: string; command: readonly [string, ...string[]] }>;
 
-/** Whose logs a person wants to see. */
+/** Logs to show, as named in options. */
 export type NamedLogs = Readonly<{
-  /** Services of a stack on this machine; none: all of it. */
+  /** Services of a stack on this machine; empty: all of them. */
   services: readonly string[];
   /** Folder of that stack. */
   stateDirectory: string;
   files: readonly string[];
   /** Containers of the Docker engine. */
   containers: readonly string[];
-  /** Pods, or what kubectl takes for one, such as `deploy/dev-sidecar`. */
+  /** Pods, or other resources that `kubectl logs` accepts, such as `deploy/dev-sidecar`. */
   pods: readonly string[];
   namespace: string | undefined;
-  /** Most lines of the past of each. */
+  /** Most past lines of each log. */
   lines: number;
   follow: boolean;
 }>;
 
 /**
- * The logs to show. Files, containers and pods where any is named, else those of the stack in its folder.
+ * Finds the logs to show: files, containers and pods if any is named, else those of the stack in its folder.
  *
- * @throws {Error} that says which there are, where none has that name.
+ * @throws {Error} that lists the stack's logs, if none has that name.
  */
 export async function findLogSources(named: NamedLogs): Promise<readonly LogSource[]> {
   const { services, stateDirectory, files, containers, pods, namespace, lines, follow } = named;
@@ -32,7 +32,7 @@ export async function findLogSources(named: NamedLogs): Promise<readonly LogSour
   const following = follow ? ["--follow"] : [];
   const tail = (name: string, path: string): LogSource => ({
     name,
-    // By name, so that a log that is rotated or cut is still followed.
+    // By name, so that a rotated or truncated log is still followed.
     command: ["tail", "-n", count, ...(follow ? ["-F"] : []), "--", path],
   });
   const inNamespace = namespace === undefined ? [] : ["--namespace", namespace];

@@ -7,18 +7,18 @@ import { startProcess } from "#daemon/process/bounded-process.ts";
 import { isShown, readLogLine, type LineFilter, type LogLine } from "./log-line.ts";
 import { findLogSources, type LogSource, type NamedLogs } from "./log-source.ts";
 
-/** Which logs are shown, and how. */
+/** Options of `gatehouse logs`. */
 export type ShowLogsOptions = NamedLogs & Readonly<{ filter: LineFilter }>;
 
 type Dependencies = CommandOutput &
   Readonly<{
-    /** Makes a line for a person of one of JSON; undefined: lines stay as they are. */
+    /** Formats a JSON line for a person; undefined: lines stay as they are. */
     pretty: ((line: string) => string) | undefined;
-    /** Ends what is followed. */
+    /** Stops following the logs. */
     signal: AbortSignal;
   }>;
 
-/** How long a line of one log waits for older ones of the others. */
+/** Time in ms that a line of one log waits for older lines of other logs. */
 const orderMs = 150;
 
 /** Prints logs in the order of their times, and returns the exit status. */
@@ -51,7 +51,7 @@ export async function showLogs(options: ShowLogsOptions, dependencies: Dependenc
 
 type Ordered = Disposable & Readonly<{ add: (name: string, line: LogLine) => void }>;
 
-/** Holds lines for a while and prints them by their times; without a time to hold, at its end. */
+/** Holds lines for `holdMs` and prints them in the order of their times; if undefined, holds them until disposal. */
 function orderedLines(holdMs: number | undefined, print: (name: string, line: LogLine) => void): Ordered {
   let held: Readonly<{ name: string; line: LogLine; atMs: number }>[] = [];
   const lastMs = new Map<string, number>();
@@ -63,7 +63,7 @@ function orderedLines(holdMs: number | undefined, print: (name: string, line: Lo
   const timer = holdMs === undefined ? undefined : setInterval(flush, holdMs);
   return {
     add: (name, line) => {
-      // What has no time belongs to the line before it.
+      // A line without a time belongs to the line before it.
       const atMs = line.timeMs ?? lastMs.get(name) ?? 0;
       lastMs.set(name, atMs);
       held.push({ name, line, atMs });
@@ -77,7 +77,7 @@ function orderedLines(holdMs: number | undefined, print: (name: string, line: Lo
 
 type Reading = Pick<Dependencies, "error" | "signal"> & Readonly<{ add: (line: LogLine) => void }>;
 
-/** Reads what a program prints until it ends; returns 1 where it failed. */
+/** Reads a program's output until it ends; returns 1 if it failed. */
 async function readSource(source: LogSource, reading: Reading): Promise<number> {
   const { name, command } = source;
   const [file, ...args] = command;
@@ -101,7 +101,7 @@ async function readOutput(
   const stop = () => void child.kill();
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
-  // An engine hands on what a container wrote to its standard error as such; of any other program it is a complaint.
+  // An engine passes on a container's standard error as such; from any other program, it is an error message.
   const isEngine = file === "docker";
   let complaint = "";
   const complain = (line: string) => {
