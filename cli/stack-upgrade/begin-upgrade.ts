@@ -14,7 +14,7 @@ import type { StackPlatform } from "./stack-platform.ts";
 import { defaultLimits, type StackLimits, type StackRecord, type UpgradeSide } from "./stack-record.ts";
 import type { StackTarget } from "./stack-target.ts";
 
-/** The request, and how a person agrees to it. */
+/** The requested upgrade of one stack, and the way in which a person confirms it. */
 export type BeginOptions = Readonly<{
   stack: string;
   /** Absolute. */
@@ -24,7 +24,7 @@ export type BeginOptions = Readonly<{
   statusUrl: string | undefined;
   limits: Partial<StackLimits>;
   dryRun: boolean;
-  /** What was agreed to before, with others: only that is begun, and nobody is asked to confirm. */
+  /** Plan that was confirmed earlier, with those of other stacks: only that one is begun, without asking to confirm. */
   agreed?: AgreedStackPlan | undefined;
 }> &
   Pick<Agreement, "yes" | "confirm">;
@@ -32,10 +32,10 @@ export type BeginOptions = Readonly<{
 export type BeginDependencies = Readonly<{
   output: CommandOutput;
   pulumi: PulumiCli;
-  /** What works where a stack runs. @throws {Refused} where that can't be from here. */
+  /** Creates the platform of a stack's target. @throws {Refused} if it can't be reached from here. */
   platform: (target: StackTarget) => StackPlatform;
   queries: (target: StackTarget) => StackQueries;
-  /** The kubeconfig's current context; undefined where there is none. */
+  /** The kubeconfig's current context; undefined if it has none. */
   currentContext: () => Promise<string | undefined>;
   clock: Pick<Clock, "wallMs">;
   pause: Pause;
@@ -43,9 +43,9 @@ export type BeginDependencies = Readonly<{
 }>;
 
 /**
- * Reads where a stack runs.
+ * Reads from its configuration and outputs where a stack runs.
  *
- * @throws {Refused} for one that can't be upgraded by this command.
+ * @throws {Refused} for a stack that can't be upgraded by this command.
  */
 export async function findStack(
   { stack, statusUrl }: Pick<BeginOptions, "stack" | "statusUrl">,
@@ -71,9 +71,9 @@ export async function findStack(
 const question = { question: "Upgrade the node now? [y/N] ", refused: "upgrade: nothing was changed" } as const;
 
 /**
- * Checks, shows and asks; returns the record of what is to be done, or the exit status where nothing is.
+ * Checks the stack, shows the plan and asks to confirm it; returns the record of the upgrade, or the exit status if none is begun.
  *
- * @throws {Refused} where it can't be done.
+ * @throws {Refused} if it can't be done.
  */
 export async function beginUpgrade(
   options: BeginOptions,
@@ -83,7 +83,7 @@ export async function beginUpgrade(
   const { output, clock, signal } = dependencies;
   const limits = { ...defaultLimits, ...options.limits };
   const shown = await lookAtStack(await findStack(options, dependencies), options, dependencies);
-  // Of several, whatever is said of one begins with its name.
+  // With several stacks, the caller begins each line with the stack's name.
   const heading = options.agreed === undefined ? `${options.stack}: ` : "";
   const show = ({ place, to, check }: StackLook) =>
     output.out(`${heading}${formatStackPlan(place, to, check, limits)}`);
@@ -121,13 +121,13 @@ export async function beginUpgrade(
   };
 }
 
-/** A stack as it was found, and as it is to be. */
+/** A stack as found, and its side after the upgrade. */
 export type StackLook = Readonly<{ place: StackPlace; to: UpgradeSide; check: StackCheck }>;
 
 /**
- * Looks whether a stack could be upgraded now; changes nothing.
+ * Checks whether a stack could be upgraded now; changes nothing.
  *
- * @throws {Refused} where that can't be said.
+ * @throws {Refused} if the new version is not known.
  */
 export async function lookAtStack(
   place: StackPlace,
@@ -142,7 +142,7 @@ export async function lookAtStack(
   return { place, to, check };
 }
 
-/** Whether a look found nothing that speaks against the upgrade. Pure. */
+/** Whether the check found no problem. Pure. */
 export function isReady(look: StackLook): boolean {
   return findReady(look) !== undefined;
 }
@@ -161,12 +161,12 @@ function requireReady(look: StackLook): ReadyStack {
   return ready;
 }
 
-/** What a person agrees to. The chain goes on meanwhile: heights and sizes are others each time. Pure. */
+/** Reads the part of a look that a person confirms, without heights and sizes, which change as the chain advances. Pure. */
 export function readAgreedPlan({ place, to, check: { toolImage, problems, warnings, clones } }: StackLook) {
   return { place, to, toolImage, problems, warnings, clones };
 }
 
-/** Whether a look finds what was agreed to. That a warning is gone, such as of an image that was not pulled yet, makes it no other. */
+/** Whether a look still has the confirmed plan. A warning may have gone, such as that an image was not pulled yet. */
 function isStillAgreed(look: StackLook, agreed: AgreedStackPlan): boolean {
   const now = readAgreedPlan(look);
   const isKnown = now.warnings.every((warning) => agreed.warnings.includes(warning));

@@ -19,7 +19,7 @@ export type CheckStackDependencies = Readonly<{
 }> &
   Pick<LookAtNodeDependencies, "pause" | "signal">;
 
-/** A stack as it was found before anything is done to it. */
+/** State of a stack before anything is done to it. */
 export type StackCheck = Readonly<{
   problems: readonly string[];
   warnings: readonly string[];
@@ -30,7 +30,7 @@ export type StackCheck = Readonly<{
   clones: boolean;
 }>;
 
-/** Looks at everything that could keep an upgrade from being proved or rolled back; changes nothing that stays. */
+/** Checks everything that could keep an upgrade from being proved or rolled back; leaves nothing changed. */
 export async function checkStack(
   place: StackPlace,
   to: UpgradeSide,
@@ -76,7 +76,7 @@ function lintFor(conf: string | undefined, place: StackPlace, to: UpgradeSide) {
   }
   const bytes = Buffer.from(conf, "base64");
   const lint = ({ version }: UpgradeSide) => lintConfig(bytes, parseNodeVersion(version));
-  // The sidecar gives node.conf the keys of the version that runs.
+  // The sidecar writes the keys of the running version into node.conf.
   const found = listNewFindings(lint(to), lint(place.from)).filter(({ rule }) => rule !== "other-version");
   const words = (speaksAgainst: boolean) =>
     found.filter((finding) => isRefusing(finding) === speaksAgainst).map(formatFinding);

@@ -4,14 +4,14 @@ import { Refused } from "./refused.ts";
 import { describeRecord } from "./stack-plan.ts";
 import type { StackRecord } from "./stack-record.ts";
 
-/** What a person typed; `configFile` where they named one. Absolute. */
+/** Stack and absolute paths as typed; `configFile` is undefined if none was named. */
 type TypedPlace = Readonly<{ stack: string; directory: string; configFile: string | undefined }>;
 
 /**
- * Finds a stack's configuration. An upgrade is resumed over the one that it was begun with; where that is there no more, over the one that is typed, or the one at the
- * same place in a program's directory that was moved.
+ * Finds a stack's configuration file. An upgrade is resumed with the file that it was begun with; if that is gone, with the typed one, or
+ * the one at the same place in a program's directory that was moved.
  *
- * @throws {Refused} for another one, or one that can't be read.
+ * @throws {Refused} for a different file, or one that can't be read.
  */
 export async function findConfigFile(typed: TypedPlace, known: StackRecord | undefined): Promise<string> {
   const path = await choosePath(typed, known);
@@ -42,12 +42,12 @@ async function isGone(path: string): Promise<boolean> {
     return false;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // What can't be read for another reason may be there.
+    // A file that can't be read for another reason may exist.
     return code === "ENOENT" || code === "ENOTDIR";
   }
 }
 
-/** Where a file of the program's directory is now; one from elsewhere did not move with it. */
+/** Returns the new path of a file in a program's directory that was moved; a file elsewhere did not move with it. */
 function findMoved({ directory: before, configFile }: StackRecord, directory: string): string {
   const within = relative(before, configFile);
   return within.startsWith("..") || isAbsolute(within) ? configFile : join(directory, within);

@@ -9,14 +9,14 @@ export type LookAtNodeDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** What a sidecar said last of its node, and what of it speaks against an upgrade. */
+/** Latest status of a node from its sidecar, and problems that keep it from an upgrade. */
 export type NodeLook = Readonly<{ said: SidecarLook | undefined; problems: readonly string[] }>;
 
-/** How often a node that is not well is looked at before an upgrade is refused; its sidecar looks more often than that. */
+/** Most looks at a node that is not well before an upgrade is refused; its sidecar looks more often. */
 const looksMax = 4;
 const betweenLooksMs = 5_000;
 
-/** A busy node misses one answer and is well all the same: what is wrong has to be so for a while. */
+/** Reads a node's status until it has no problems, a few times: a busy node may miss one answer and still be well. */
 export async function lookAtNode(
   place: StackPlace,
   { queries, pause, signal }: LookAtNodeDependencies,
@@ -30,7 +30,7 @@ export async function lookAtNode(
   }
 }
 
-/** What has to hold of a node that is worth comparing with: only if it runs well now can it be judged worse afterwards. */
+/** Conditions that must not be False before an upgrade: only a node that runs well now can be judged worse afterwards. */
 const needed = ["RpcAnswering", "ConfigValid", "ConfigCurrent", "RestartSettled", "VersionAgreed", "Unheld"] as const;
 
 function* nodeProblems(said: SidecarLook, { from }: StackPlace): Generator<string> {
@@ -41,7 +41,7 @@ function* nodeProblems(said: SidecarLook, { from }: StackPlace): Generator<strin
   }
   for (const type of needed) {
     const condition = findCondition(said, type);
-    // Conditions that a sidecar has nothing to say of are absent: no hold, no restart.
+    // Conditions are absent while a sidecar has nothing to report: no hold, no restart.
     if (condition?.status === "False") yield `${type}: ${condition.message}`;
   }
   for (const type of ["HeightAdvancing", "HeightCurrent"]) {

@@ -8,20 +8,20 @@ import {
 } from "./stack-record.ts";
 
 /**
- * What came of a step. `waits`: it could not be tried, because somebody else is at work or something does not answer: neither done nor failed, and
- * `gatehouse upgrade --continue` tries it again.
+ * Outcome of a step. `waits`: it could not be tried, because somebody else is at work or something does not answer; neither done nor
+ * failed, so `gatehouse upgrade --continue` tries it again.
  */
 export type StepOutcome = Readonly<
   | { kind: "done"; note?: string | undefined }
-  /** `isFinal`: to try the way back again would make it worse. */
+  /** `isFinal`: another try of the way back would make it worse. */
   | { kind: "failed"; why: string; isFinal?: boolean }
   | { kind: "waits"; why: string }
 >;
 
-/** How often the way back is tried before it is left to a person. */
+/** Number of tries of the way back before it is left to a person. */
 export const backAttempts = 3;
 
-/** How often a run may end in one step towards the new version before the upgrade goes back. */
+/** Most runs that may end within one step towards the new version before the upgrade goes back. */
 export const interruptionsMax = 5;
 
 /** The work of a stage in words, as in "it was copying the data". */
@@ -42,7 +42,7 @@ export const stageWords: Readonly<Record<StackStage, string>> = {
   "back-cleaning": "removing the copy of the data after the way back",
 };
 
-/** Says what comes after a step that is done or has failed. Pure; every record leads to an end within a bounded number of calls. */
+/** Advances a record after a step that is done or has failed. Pure; every record leads to an end within a bounded number of calls. */
 export function advanceRecord(
   record: StackRecord,
   outcome: Exclude<StepOutcome, { kind: "waits" }>,
@@ -54,14 +54,14 @@ export function advanceRecord(
     : advanceForward(record, stage, outcome, nowMs);
 }
 
-/** Says how a step goes on that an earlier run began; one that stranded begins its way back again, because a person requests it. Pure. */
+/** Resumes a record at the step that an earlier run began; a stranded one starts its way back over, because a person requests it. Pure. */
 export function resumeRecord(record: StackRecord, nowMs: number): StackRecord {
   if (record.end === "stranded") {
-    // A person knows what was begun, and wants it continued.
+    // The person has seen how far it came, and wants it continued.
     const restored = record.restored === "whole" ? record.restored : undefined;
     return enter({ ...record, restored, end: undefined, note: undefined, attempts: 0 }, firstBack(record), nowMs);
   }
-  // To wait is no fault of the step. While somebody else has the stack locked, nothing leads back either.
+  // Waiting is not the step's fault. While somebody else has locked the stack, the way back is blocked, too.
   if (record.waitsFor !== undefined) {
     return { ...record, waitsFor: record.waitsFor === "lock" ? record.waitsFor : undefined };
   }
@@ -80,7 +80,7 @@ export function isBackward(stage: StackStage): stage is BackwardStage {
 type Ended = Exclude<StepOutcome, { kind: "waits" }>;
 
 function advanceForward(record: StackRecord, stage: ForwardStage, outcome: Ended, nowMs: number): StackRecord {
-  // The new version is proved by then: what could not be removed is reported, and undoes nothing.
+  // The new version is proved by then: leftovers that could not be removed are reported, and undo nothing.
   if (stage === "cleaning") {
     return { ...record, end: "committed", note: outcome.kind === "done" ? outcome.note : outcome.why };
   }
@@ -107,10 +107,10 @@ function goBack(record: StackRecord, failure: string, nowMs: number): StackRecor
   return enter({ ...record, failure, attempts: 0 }, firstBack(record), nowMs);
 }
 
-/** While only the old version has run, nothing has to stop: what stands still is started again, before anything is requested of Pulumi. */
+/** Lists the stages of the way back. While only the old version has run, nothing has to stop: the node is started again before Pulumi runs. */
 function listBackward({ newRan, configured }: StackRecord): readonly BackwardStage[] {
   if (newRan) {
-    // The data come after the configuration: what is begun over them then is the old version.
+    // The data come after the configuration, so that only the old version can be started over them.
     return ["back-stopping", "back-configuring", "back-data", "back-updating", "back-proving", "back-cleaning"];
   }
   const configuring = configured ? (["back-configuring"] as const) : [];

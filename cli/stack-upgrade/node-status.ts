@@ -18,16 +18,16 @@ const statusShape = z.object({
 /** Status of a stack's node, from its sidecar. */
 export type SidecarLook = Readonly<z.output<typeof statusShape>>;
 
-/** A look at a sidecar; one that gets no answer says why. */
+/** A sidecar's answer, or the reason why there is none. */
 export const looked = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(true), said: statusShape }),
   z.object({ ok: z.literal(false), message: z.string() }),
 ]);
 
-/** What is queried from a running stack; a look that gets no answer says why. */
+/** Queries to a running stack. */
 export type StackQueries = Readonly<{
   look: () => Promise<Readonly<z.output<typeof looked>>>;
-  /** The hash of a block, through the gateway; undefined where it is not returned. */
+  /** Reads the hash of a block through the gateway; undefined if the node does not return it. */
   blockHash: (number: number) => Promise<string | undefined>;
   peers: () => Promise<number | undefined>;
 }>;
@@ -66,7 +66,6 @@ export function createStackQueries({
   };
 }
 
-/** A condition of a look. Pure. */
 export function findCondition(
   { conditions }: SidecarLook,
   type: string,
@@ -79,7 +78,7 @@ export function hasCondition(look: SidecarLook, type: string): boolean {
   return findCondition(look, type)?.status === "True";
 }
 
-/** The version that the running node reports itself. Pure. */
+/** Reads the version that the running node reports itself; undefined if it reports none. Pure. */
 export function readReportedVersion({ node }: SidecarLook): NodeVersion | undefined {
   return node.answers && node.binaryVersion !== undefined ? parseBinaryVersion(node.binaryVersion) : undefined;
 }

@@ -12,7 +12,7 @@ const options = {
   everyMs: 100,
 } as const;
 
-/** What a sidecar says of a node that runs as it should, but for the conditions that are not yet so. */
+/** Builds a sidecar's status of a node that is well, except for the conditions in `missing`. */
 function describeNode(missing: readonly string[] = []): SidecarLook {
   const types = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"];
   const conditions = types.map((type) => ({

@@ -14,10 +14,10 @@ import type { NodeBefore } from "./stack-record.ts";
 export type ProofOptions = Readonly<{
   version: string;
   before: NodeBefore;
-  /** Whether a hold of the sidecar speaks against it: of the old version it does not, since a failed restart of the new one sets one. */
+  /** Whether the sidecar may hold: for the old version it may, because a failed restart of the new one sets a hold. */
   mayBeHeld: boolean;
   withinMs: number;
-  /** How long everything has to hold without a break: a node that falls over again and again answers in between. */
+  /** Time for which everything must hold without a break: a node that crashes again and again answers in between. */
   steadyMs: number;
   everyMs: number;
 }>;
@@ -25,15 +25,16 @@ export type ProofOptions = Readonly<{
 export type ProofDependencies = Pick<StackQueries, "look" | "blockHash"> &
   Readonly<{ clock: Pick<Clock, "monotonicMs">; pause: Pause }>;
 
-/** Whether a node is proved, and whether it reported its version itself. */
+/** Outcome of a proof, and whether the node reported its version itself. */
 export type Proof = Readonly<{ kind: "done"; reportedVersion: boolean } | { kind: "failed"; why: string }>;
 
-/** What has to be said of the node by its sidecar, and what to read in case it is not. */
+/** Conditions of the sidecar that must be True. */
 const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"] as const;
 
 /**
- * Waits until a node is proved: it answers as the version with node.conf as that needs it, is above the old height with the same blocks, prunes and pushes
- * metrics if it did. All of it has to hold for a while. An old block with another hash fails at once: no wait fixes that.
+ * Waits until a node is proved: it answers as the version with node.conf as that needs it, is above the old height with the same blocks,
+ * and prunes and pushes metrics if it did before. All of it has to hold for a while. An old block with another hash fails at once: no
+ * wait fixes that.
  */
 export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<Proof> {
   const { withinMs, steadyMs, everyMs } = options;
@@ -56,7 +57,7 @@ export async function proveNode(options: ProofOptions, dependencies: ProofDepend
   }
 }
 
-/** Problems of a node now. */
+/** Reason, if any, why a node is not proved now; `isFinal`: waiting would not help. */
 type Finding = Readonly<
   { isFinal: true; doubt: string } | { isFinal: false; doubt: string | undefined; reportedVersion: boolean }
 >;
@@ -66,7 +67,7 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
   if (!looked.ok) return { isFinal: false, doubt: looked.message, reportedVersion: false };
   const { said } = looked;
   const { block } = options.before;
-  // A node that is not well is queried, too: another hash says more than whatever else is wrong with it.
+  // A node that is not well is queried, too: a different hash matters more than its other problems.
   const hash = block === undefined || !said.node.answers ? undefined : await blockHash(block.number);
   if (block !== undefined && hash !== undefined && hash !== block.hash) {
     return { isFinal: true, doubt: `its data are others: ${describeBlock(block)}, has the hash ${hash}` };

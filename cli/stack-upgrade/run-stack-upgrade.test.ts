@@ -22,7 +22,7 @@ function expectOneOfTwo(world: StackWorld, { record }: RunResult): void {
 
 const bad: readonly NewVersion[] = ["silent", "another version", "loses a block", "does not start"];
 
-/** What an upgrade may leave in a cluster: nothing. */
+/** Lists leftovers of an upgrade in a cluster, which must be empty. */
 function listLeft({ state: { cluster } }: StackWorld): readonly string[] {
   return [
     ...(cluster.snapshot === undefined ? [] : ["snapshot"]),

@@ -3,18 +3,18 @@ import type { Pause } from "#daemon/time.ts";
 import { advanceRecord, isBackward, resumeRecord, stageWords, type StepOutcome } from "./next-stage.ts";
 import { RecordError, type StackAmendment, type StackRecord, type StackStage } from "./stack-record.ts";
 
-/** Adds to the record; resolves when that is on the disk. */
+/** Adds to the record; resolves once it is on disk. */
 export type AmendRecord = (amendment: StackAmendment) => Promise<void>;
 
-/** Does what belongs to a stage. */
+/** Does the work of one stage. */
 export type StackStep = (record: StackRecord, amend: AmendRecord) => Promise<StepOutcome>;
 
-/** Each may be done again after it was done, or half done: an earlier run may have been killed in it. */
+/** Steps by stage. Each can be repeated after it was done or half done: an earlier run may have been killed in it. */
 export type StackSteps = Readonly<Record<StackStage, StackStep>>;
 
 export type RunStackUpgradeDependencies = Readonly<{
   steps: StackSteps;
-  /** Resolves when the record is on the disk. */
+  /** Resolves once the record is on disk. */
   remember: (record: StackRecord) => Promise<void>;
   say: (line: string) => void;
   clock: Pick<Clock, "wallMs">;
@@ -23,15 +23,15 @@ export type RunStackUpgradeDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** What made one try of the way back fail may pass. */
+/** Pause before another try of the way back: its failure may be temporary. */
 const betweenTriesMs = 10_000;
 
-/** How a run left an upgrade, and why before its end. */
+/** Record as a run left it; `waits`: the reason why it has not ended. */
 export type RunResult = Readonly<{ record: StackRecord; waits?: string | undefined }>;
 
 /**
- * Carries an upgrade on from where it stands to its end, or until a step has to wait for a person. Each step is on the disk before it begins.
- * What a step throws counts as failed.
+ * Runs an upgrade from its current stage to its end, or until a step has to wait for a person. Each step is on disk before it begins. A
+ * step that throws has failed.
  */
 export async function runStackUpgrade(
   begun: StackRecord,
@@ -69,7 +69,7 @@ async function attempt(step: StackStep, record: StackRecord, amend: AmendRecord)
   try {
     return await step(record, amend);
   } catch (error) {
-    // No step is begun that is not on the disk.
+    // No step is begun that is not on disk.
     if (error instanceof RecordError) throw error;
     return { kind: "failed", why: (error as Error).message };
   }

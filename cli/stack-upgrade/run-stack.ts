@@ -29,7 +29,7 @@ import {
 import { urlOnKubernetes, type StackTarget } from "./stack-target.ts";
 import { createStackSteps, type StackStepsDependencies } from "./stack-steps.ts";
 
-/** The request, and how a person agrees to it. */
+/** The requested upgrade of one stack, and the way in which a person confirms it. */
 export type StackUpgradeOptions = Pick<
   BeginOptions,
   "stack" | "statusUrl" | "limits" | "dryRun" | "agreed" | "yes" | "confirm"
@@ -40,9 +40,9 @@ export type StackUpgradeOptions = Pick<
     isContinued: boolean;
     /** Directory of the Pulumi program, absolute. */
     directory: string;
-    /** The stack's configuration, absolute; default: where Pulumi looks for it. */
+    /** The stack's configuration file, absolute; default: Pulumi's own. */
     configFile: string | undefined;
-    /** Where this user's programs keep what one of them at a time may do. */
+    /** Directory of the locks that this user's programs share. */
     stateDirectory: string;
   }>;
 
@@ -61,19 +61,19 @@ export type StackUpgradeDependencies = Readonly<{
   backLimits?: StackLimits;
 }>;
 
-/** A node that crashes again and again answers in between. */
+/** Steady for a while, because a node that crashes again and again answers in between. */
 const defaultProof = { everyMs: 2_000, steadyMs: 30_000 };
 
-/** A refusal, with what a person can do about it. */
+/** Whether an error is a refusal whose message says what to do. */
 export function isExpected(error: unknown): error is Error {
   return [Refused, PulumiError, PlatformError, RecordError].some((kind) => error instanceof kind);
 }
 
-/** All that does the work. */
+/** Dependencies, complete. */
 export type StackWork = Required<Omit<StackUpgradeDependencies, "backLimits">> &
   Pick<StackUpgradeDependencies, "backLimits">;
 
-/** Builds what does the work, of the real things but for those that are given. */
+/** Completes dependencies with the real ones. */
 export function buildWork(given: StackUpgradeDependencies): StackWork {
   return {
     pulumi: (place) => createPulumiCli(place, { run: createPulumiProcess(place.directory) }),
@@ -88,14 +88,14 @@ export function buildWork(given: StackUpgradeDependencies): StackWork {
   };
 }
 
-/** What a run did: a number is the exit status of one that began nothing. */
+/** Result of a run; a number is the exit status of one that began nothing. */
 export type StackRun = RunResult | number;
 
 /**
- * Takes the node of a stack to another image by `pulumi up`, proves it, and takes image, data and configuration back otherwise; or goes on with that where an
- * earlier run ended.
+ * Upgrades the node of a stack to another image by `pulumi up` and proves it; rolls image, data and configuration back if that fails.
+ * Resumes an upgrade that an earlier run left.
  *
- * @throws {Error} for what {@link isExpected} knows.
+ * @throws {Error} for which {@link isExpected} is true.
  */
 export async function runStack(options: StackUpgradeOptions, work: StackWork): Promise<StackRun> {
   const { stack, directory, requested, stateDirectory } = options;
@@ -108,7 +108,7 @@ export async function runStack(options: StackUpgradeOptions, work: StackWork): P
   const place = known ?? (await findStack(options, { ...work, pulumi }));
   using lock = lockStack(stateDirectory, place);
   if (lock === undefined) throw new Refused(explainBusy(place));
-  // Whoever had the lock until now may have begun one, or ended it.
+  // Another run, which had the lock until now, may have begun an upgrade or ended this one.
   const current = readRecord(path);
   if (current?.id !== known?.id)
     throw new Refused(`another gatehouse upgrade of ${stack} was at work; look, and say it again`);
@@ -122,12 +122,12 @@ export async function runStack(options: StackUpgradeOptions, work: StackWork): P
   return await carryOut(record, { ...work, pulumi, path, isResumed: false });
 }
 
-/** Says that another run has the right to work on a stack. Pure. */
+/** Explains that another run works on a stack. Pure. */
 export function explainBusy({ prefix }: Pick<StackRecord, "prefix">): string {
   return `another gatehouse upgrade of ${prefix} is at work`;
 }
 
-/** Another backend may have a stack of the same name. Where Pulumi can't be queried, what needs it fails by itself; a node that only has to be started does not. */
+/** Refuses another backend, which may have a stack of the same name. If Pulumi can't be queried, steps that need it fail by themselves; starting the node does not. */
 async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<void> {
   try {
     const backend = await pulumi.readBackend();
@@ -138,7 +138,7 @@ async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<vo
   }
 }
 
-/** What an earlier run began is resumed, by the same words or by --continue; nothing else is begun meanwhile. What may change is how long it takes, and where the sidecar is queried. */
+/** Amends the record that is resumed, by the same request or by --continue; refuses any other request meanwhile. Time limits and the sidecar's URL may change. */
 function agreeToGoOn(known: StackRecord, options: StackUpgradeOptions & Readonly<{ configFile: string }>): StackRecord {
   const { stack, directory, configFile, requested, isContinued, dryRun, limits, statusUrl } = options;
   const isSame = isContinued || requested?.image === known.to.image;

@@ -9,11 +9,11 @@ import type { StackRecord } from "./stack-record.ts";
 
 /** The processes of this machine. */
 export type Processes = Readonly<{
-  /** When a process was started, in words that are its alone; undefined where it has ended. */
+  /** Reads when a process was started, as a text that no other process has; undefined if it has ended. */
   startOf: (pid: number) => Promise<string | undefined>;
-  /** Has it end. */
+  /** Sends SIGINT. */
   interrupt: (pid: number) => void;
-  /** Ends it and what it has started, and waits for their end. */
+  /** Kills it with all its descendants, and waits for their end. */
   kill: (pid: number) => Promise<void>;
 }>;
 
@@ -36,8 +36,8 @@ export const systemProcesses: Processes = {
 };
 
 /**
- * Sees to it that no `pulumi up` of an earlier run is at work: waits until the limit that it had, and ends it then. Nothing else of an upgrade may be done meanwhile:
- * the new version would start over what is done.
+ * Makes sure that no `pulumi up` of an earlier run is at work: waits until its time limit, and ends it then. No other step may run
+ * meanwhile: the new version would be started over its results.
  */
 export async function endUpdate(
   { update: begun, limits }: Pick<StackRecord, "update" | "limits">,
@@ -52,7 +52,7 @@ export async function endUpdate(
   if (await hasEndedWithin(leftMs, signal)) return { kind: "done" };
   if (signal.aborted) return { kind: "waits", why: `process ${pid}, a pulumi up of an earlier run, is still at work` };
   say(`It takes longer than ${limits.updateMs} ms; interrupting it.`);
-  // Once: Pulumi takes a second one for the wish to end without noting what it has done.
+  // Once: on a second one, Pulumi ends without recording its changes.
   processes.interrupt(pid);
   if (await hasEndedWithin(interruptMs)) return { kind: "done" };
   await processes.kill(pid);

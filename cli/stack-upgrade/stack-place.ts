@@ -14,23 +14,23 @@ export type StackPlace = Readonly<{
   from: UpgradeSide;
 }>;
 
-/** The image and, where it was named, the version that a stack is to be upgraded to. */
+/** Image to upgrade to, and its version if named. */
 export type RequestedVersion = Readonly<{ image: string; version: string | undefined }>;
 
 const dockerOutputs = z.object({
   urls: z.object({ public: z.object({ gateway: z.url() }), operations: z.object({ status: z.url() }) }),
 });
 
-/** A stack on Kubernetes has its sidecar's address, though this machine does not reach it. */
+/** Outputs on Kubernetes: they have the sidecar's address, though this machine can't reach it. */
 const kubernetesOutputs = z.object({ urls: z.object({ operations: z.object({ status: z.url() }) }) });
 
 const defaultEngine = "unix:///var/run/docker.sock";
 const defaultNamespace = "gatehouse";
 
 /**
- * Reads where a stack runs.
+ * Reads from a stack's configuration and outputs where it runs.
  *
- * @param statusUrl where its sidecar is queried, if not where the stack says.
+ * @param statusUrl URL of its sidecar, in place of the stack's output.
  * @throws {Error} for a stack that can't be upgraded by this command, with what to do instead.
  */
 export function readStackPlace(
@@ -97,7 +97,7 @@ function parseOutputs<Shape>(shape: z.ZodType<Shape>, stack: string, outputs: un
   throw new Error(`the stack ${stack} has no outputs of a deployed Gatehouse; run pulumi up with this release first.`);
 }
 
-/** The namespace of the stack's keys: the project's name. */
+/** Finds the project's name, which is the namespace of the stack's keys. */
 function projectOf(config: ConfigValues): string {
   const found = Object.entries(config).flatMap(([key, value]) =>
     key.endsWith(":nodeImage") && value ? [key.slice(0, -":nodeImage".length)] : [],
@@ -109,7 +109,7 @@ function projectOf(config: ConfigValues): string {
   );
 }
 
-/** What the stack is to say of the new version; undefined where nothing shows which version that is. Pure. */
+/** Decides the stack's configuration for the new version; undefined if neither the request nor the image's tag names the version. Pure. */
 export function decideNewSide(
   { from }: Pick<StackPlace, "from">,
   requested: RequestedVersion,
@@ -120,7 +120,7 @@ export function decideNewSide(
   return { image: requested.image, version, ...(saysVersion ? { nodeVersion: version } : {}) };
 }
 
-/** What has to change in the configuration for one side to be deployed, whichever is now. Pure. */
+/** Builds the change of the configuration that deploys one side, whichever is deployed now. Pure. */
 export function buildConfigChange(
   project: string,
   { image, nodeVersion }: UpgradeSide,

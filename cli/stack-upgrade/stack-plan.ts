@@ -5,7 +5,7 @@ import { describePlatform } from "./platform-words.ts";
 import type { StackPlace } from "./stack-place.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
 
-/** An upgrade of a stack as a person reads it before they agree, after its name. Pure. */
+/** Formats the plan of an upgrade for a person to confirm, to be printed after the stack's name. Pure. */
 export function formatStackPlan(
   place: StackPlace,
   to: UpgradeSide,
@@ -35,13 +35,13 @@ export function formatStackPlan(
   return `${lines.join("\n")}\n`;
 }
 
-/** What is under way, in one line. Pure. */
+/** Describes the upgrade under way in one line. Pure. */
 export function describeRecord({ stack, from, to, stage, end, beganMs }: StackRecord): string {
   const where = end === "stranded" ? "stranded: its way back failed" : `was ${stageWords[stage]}`;
   return `the upgrade of ${stack} from ${from.version} to ${to.image}, begun ${new Date(beganMs).toISOString()}, ${where}`;
 }
 
-/** How an upgrade ended, for a person. Pure. */
+/** Formats the end of an upgrade for a person. Pure. */
 export function formatEnd(record: StackRecord): string {
   const { stack, from, to, end, failure, note, reportedVersion } = record;
   const notes = note === undefined ? "" : `\n${note}`;

@@ -4,11 +4,11 @@ import type { AmendRecord } from "./run-stack-upgrade.ts";
 import type { StackPlace } from "./stack-place.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
 
-/** What a stack runs on refused, or could not be reached. */
+/** The engine or cluster of a stack refused, or could not be reached. */
 export class PlatformError extends Error {
   override readonly name: string = "PlatformError";
   readonly code: string = "platform_error";
-  /** Whether it may go otherwise later, as where nobody answers. */
+  /** Whether a retry may succeed, as after a missing answer. */
   readonly mayPass: boolean;
 
   constructor(message: string, mayPass: boolean, options?: ErrorOptions) {
@@ -17,24 +17,24 @@ export class PlatformError extends Error {
   }
 }
 
-/** What was found of a stack where it runs; `problems` keep it from an upgrade. */
+/** State of a stack on its engine or cluster; `problems` keep it from an upgrade. */
 export type PlatformLook = Readonly<{
   problems: readonly string[];
   warnings: readonly string[];
-  /** The image of Gatehouse that works on the data. */
+  /** Image of Gatehouse that works on the data. */
   toolImage: string | undefined;
-  /** node.conf in base64; absent where it could not be read. */
+  /** node.conf in base64; undefined if it could not be read. */
   conf: string | undefined;
-  /** How the data are copied, as in "1.00 GiB are cloned". */
+  /** Size and manner of the copy, as in "1.00 GiB are cloned". */
   copyWords: string;
   /** Whether the copy takes no extra room. */
   clones: boolean;
 }>;
 
-/** Nothing else depends on it: what could not be removed is reported. */
+/** Outcome of a removal, which no later step depends on: the note reports a failure. */
 export type Removed = Readonly<{ kind: "done"; note?: string }>;
 
-/** How an upgrade's steps are described to a person before they agree. */
+/** Sentences about an upgrade's steps, for a person to confirm. */
 export type PlatformPlan = Readonly<{
   stop: string;
   copy: (copyWords: string) => string;
@@ -43,44 +43,44 @@ export type PlatformPlan = Readonly<{
   back: string;
 }>;
 
-/** The words for what an upgrade finds and leaves where a stack runs. Pure. */
+/** Words for the parts of a stack on its platform, in messages. */
 export type PlatformWords = Readonly<{
-  /** What the node is called there. */
+  /** Name of the node, e.g. of its container. */
   node: string;
-  /** What holds its data. */
+  /** Name of the volume or claim that holds its data. */
   volume: string;
   plan: PlatformPlan;
-  /** Identifies the image that runs, for a node that reports no version. */
+  /** Evidence of the running image, for a node that reports no version. */
   imageProof: string;
-  /** The command that has the sidecar go on after a hold. */
+  /** Command that lifts the sidecar's hold. */
   resume: string;
 }>;
 
 /**
- * What an upgrade does where a stack runs. Each may be done again after it was done, or half done. Throws {@link PlatformError}; one that may pass has
- * changed nothing that another try would not.
+ * Actions of an upgrade on a stack's engine or cluster. Each can be repeated after it was done or half done. Throws {@link PlatformError};
+ * if that may pass, another try is safe.
  */
 export type StackPlatform = Readonly<{
-  /** Changes nothing that stays. */
+  /** Leaves nothing changed. */
   look: (place: StackPlace, to: UpgradeSide) => Promise<PlatformLook>;
   /** Stops sidecar and node within the node's grace, to copy its data. */
   stop: (record: StackRecord, amend: AmendRecord) => Promise<StepOutcome>;
-  /** Copies the data and node.conf of a node that stood still since it was stopped, over all runs of the command. */
+  /** Copies the data and node.conf of a node that has not run since it was stopped, over all runs of the command. */
   copy: (record: StackRecord, amend: AmendRecord) => Promise<StepOutcome>;
   /** Stops whichever version runs, to put the old data back. */
   stopToGoBack: (record: StackRecord, amend: AmendRecord) => Promise<StepOutcome>;
   putBack: (record: StackRecord, amend: AmendRecord) => Promise<StepOutcome>;
-  /** Starts what stands still, as Pulumi has deployed it. */
+  /** Starts node and sidecar, if they are stopped, as Pulumi has deployed them. */
   start: (record: StackRecord) => Promise<StepOutcome>;
-  /** Removes the copy; what a failed version made of the data stays. */
+  /** Removes the copy; the data of a failed version stay. */
   removeCopy: (record: StackRecord) => Promise<Removed>;
-  /** Whether the node is one of this image, whatever Pulumi believes. */
+  /** Whether the node has this image, whatever Pulumi's state says. */
   runsImage: (place: Pick<StackRecord, "prefix" | "target">, image: string) => Promise<boolean>;
-  /** Removes what an update that was killed has left in the way of the next one, by what that one said; returns how much. */
+  /** Removes leftovers of a killed update that are in the way of the next one, judging by its error `said`; returns their number. */
   removeStrays: (record: StackRecord, said: string, dependencies: StrayDependencies) => Promise<number>;
-  /** URNs of what an update that was killed may have changed without noting it. */
+  /** Lists URNs of resources that a killed update may have changed without recording it. */
   listForgotten: (record: StackRecord, dependencies: Pick<StrayDependencies, "pulumi">) => Promise<readonly string[]>;
-  /** What is left to be done about what Pulumi or the node's volume still holds at the end. */
+  /** Says what to do about leftovers of the upgrade in Pulumi's state and on the node's volume. */
   describeLeftovers: (
     record: StackRecord,
     dependencies: Pick<StrayDependencies, "pulumi">,

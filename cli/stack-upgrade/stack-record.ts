@@ -10,7 +10,7 @@ import { stackTarget } from "./stack-target.ts";
 /** Steps to the new image, in order. */
 export const forwardStages = ["stopping", "copying", "configuring", "updating", "proving", "cleaning"] as const;
 
-/** Steps back to the old image. Which of them, and in which order, next-stage.ts says. */
+/** Steps back to the old image; next-stage.ts chooses and orders them. */
 export const backwardStages = [
   "back-stopping",
   "back-discarding",
@@ -28,20 +28,20 @@ export type StackStage = ForwardStage | BackwardStage;
 
 const end = z.enum(["committed", "rolled-back", "stranded"]);
 
-/** What a stack's configuration says of the node, and which version that is. */
+/** Configuration of the node in a stack, and the version that it means. */
 const side = z.object({
   image: z.string(),
-  /** The key nodeVersion; absent where the image's tag names the version. */
+  /** The key nodeVersion; absent if the image's tag names the version. */
   nodeVersion: z.string().optional(),
   version: z.string(),
 });
 
 export type UpgradeSide = Readonly<z.output<typeof side>>;
 
-/** What was known of the node before it was stopped, to prove either version by. */
+/** Facts about the node before it was stopped, to prove either version by. */
 const nodeBefore = z.object({
   height: z.number(),
-  /** A block that no reorganisation reaches any more; absent where the node did not return it. */
+  /** A block that no reorganisation reaches any more; absent if the node did not return it. */
   block: z.object({ number: z.number(), hash: z.string() }).optional(),
   tellsVersion: z.boolean(),
   autoPrune: z.boolean(),
@@ -55,10 +55,10 @@ const limits = z.object({ copyMs: z.number(), updateMs: z.number(), proveMs: z.n
 /** Time limits of the steps. */
 export type StackLimits = Readonly<z.output<typeof limits>>;
 
-/** Without others; the way back has at least these. */
+/** Default limits; the way back has at least these. */
 export const defaultLimits: StackLimits = { copyMs: 14_400_000, updateMs: 1_800_000, proveMs: 1_800_000 };
 
-/** A `pulumi up` that was begun: it goes on when the command is killed. */
+/** A `pulumi up` that was begun: it continues if the command is killed. */
 const runningUpdate = z.object({ pid: z.int().positive(), startedAt: z.string(), beganMs: z.number() });
 
 const recordShape = z.object({
@@ -68,13 +68,13 @@ const recordShape = z.object({
   /** Directory of the Pulumi program, and the stack's configuration; absolute. */
   directory: z.string(),
   configFile: z.string(),
-  /** Where Pulumi has the stack's state. */
+  /** Backend with the stack's state. */
   backend: pulumiBackend,
   project: z.string(),
-  /** Begins the names of the stack's containers and volumes; on Kubernetes, its objects are labelled with it. */
+  /** Prefix of the names of the stack's containers and volumes; on Kubernetes, a label of its objects. */
   prefix: z.string(),
   target: stackTarget,
-  /** The image of Gatehouse that copies the data: its id on Docker, its reference on Kubernetes. */
+  /** Image of Gatehouse that copies the data: its id on Docker, its reference on Kubernetes. */
   toolImage: z.string(),
   from: side,
   to: side,
@@ -83,22 +83,22 @@ const recordShape = z.object({
   beganMs: z.number(),
   stage: z.enum([...forwardStages, ...backwardStages]),
   stageSinceMs: z.number(),
-  /** How often the way back was tried. */
+  /** Number of failed tries of the way back. */
   attempts: z.number(),
-  /** How often a run of the command ended in the middle of this stage. */
+  /** Number of runs of the command that ended within this stage. */
   interruptions: z.number(),
   /** Whether the new version may have been started, and so may have written to the data. */
   newRan: z.boolean(),
   /** Whether the configuration may name the new image. */
   configured: z.boolean(),
-  /** Identifies the node's last start, as was seen after it was stopped; absent where there was no container. Whatever is seen later was a start of somebody else's. */
+  /** Identifies the node's last start, as read after it was stopped; absent if there was no container. A different one later means that somebody else started it. */
   lastStart: z.string().optional(),
-  /** How far the old data were put back. */
+  /** Progress of restoring the old data. */
   restored: z.enum(["begun", "whole"]).optional(),
   update: runningUpdate.optional(),
-  /** Those before it: one that was killed may have left its lock. */
+  /** Earlier updates: one that was killed may have left its lock. */
   earlierUpdates: z.array(runningUpdate).optional(),
-  /** What the last run waited for in this stage: a lock that somebody else has on the stack, or something else. */
+  /** Reason of the last run to wait in this stage: somebody else's lock on the stack, or another one. */
   waitsFor: z.enum(["lock", "other"]).optional(),
   /** Whether the new version reported itself when it was proved. */
   reportedVersion: z.boolean().optional(),
@@ -107,7 +107,7 @@ const recordShape = z.object({
   note: z.string().optional(),
 });
 
-/** An upgrade of a stack as it is remembered: what was agreed to, and how far it is. */
+/** An upgrade of a stack on record: the confirmed plan, and its progress. */
 export type StackRecord = Readonly<z.output<typeof recordShape>>;
 
 /** Findings of a step that have to outlive the command. */
@@ -115,7 +115,7 @@ export type StackAmendment = Readonly<
   Partial<Pick<StackRecord, "lastStart" | "restored" | "update" | "earlierUpdates" | "waitsFor" | "reportedVersion">>
 >;
 
-/** What is remembered can't be read or written; the message says what to do. */
+/** The record can't be read or written; the message says what to do. */
 export class RecordError extends Error {
   override readonly name = "RecordError";
   readonly code = "record_error";
@@ -123,13 +123,13 @@ export class RecordError extends Error {
 
 const recordBytes = 65_536;
 
-/** Where the upgrade of a stack is remembered: next to its program, under one name however much of the stack's name is typed. */
+/** Finds the path of a stack's record: next to its program, with only the last part of the stack's name, as that may be typed alone. */
 export function findRecordPath(programDirectory: string, stack: string): string {
   return join(programDirectory, `.gatehouse-upgrade.${stack.split("/").at(-1) ?? stack}.json`);
 }
 
 /**
- * Reads the upgrade that is under way; undefined where none is.
+ * Reads the record of the upgrade under way; undefined if there is none.
  *
  * @throws {RecordError} for a file that can't be read, or holds something else.
  */
@@ -151,13 +151,13 @@ function parseText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // What is no JSON is no record either, which the shape says.
+    // Text that isn't JSON is not a record either; the schema reports it.
     return undefined;
   }
 }
 
 /**
- * Puts the record on the disk; a kill or a loss of power leaves the old one or this one.
+ * Writes the record to disk; a kill or a power failure leaves the old one or this one.
  *
  * @throws {RecordError} when it can't be written.
  */
@@ -171,7 +171,7 @@ export async function writeRecord(path: string, record: StackRecord): Promise<vo
   }
 }
 
-/** Forgets an upgrade that has ended. */
+/** Removes the record of an upgrade that has ended. */
 export async function removeRecord(path: string): Promise<void> {
   await rm(path, { force: true });
   await syncDirectory(dirname(path));

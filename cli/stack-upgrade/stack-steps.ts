@@ -18,9 +18,9 @@ import {
 } from "./stack-record.ts";
 import { updateStack, type UpdateDependencies } from "./stack-update.ts";
 
-/** How a node is proved. */
+/** Pace of proving a node. */
 export type ProofPace = Readonly<{
-  /** How often it is looked at, and how long it has to be well. */
+  /** Interval of looks, and the time for which it has to be well. */
   everyMs: number;
   steadyMs: number;
 }>;
@@ -32,16 +32,16 @@ export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi"> &
     platform: StackPlatform;
     queries: Pick<StackQueries, "look" | "blockHash">;
     proof: ProofPace;
-    /** What the way back may take at least, whatever was requested on the way there. */
+    /** Least time limits of the way back, whatever was requested for the way there. */
     backLimits?: StackLimits;
   }>;
 
 const done = { kind: "done" } as const;
 
-/** How many updates are remembered; more than this upgrade begins, but for those that wait for a lock. */
+/** Most earlier updates on record; an upgrade begins fewer, apart from those that wait for a lock. */
 const earlierMax = 20;
 
-/** What each stage of an upgrade of a stack does. What it runs on and does not answer has changed nothing: it is waited for. */
+/** Creates the steps of an upgrade of a stack. An engine or cluster that does not answer has changed nothing, so a step waits for it. */
 export function createStackSteps(dependencies: StackStepsDependencies): StackSteps {
   const { platform, backLimits = defaultLimits, say } = dependencies;
   const back = (record: StackRecord) => ({ ...record, limits: raiseLimits(record.limits, backLimits) });
@@ -119,7 +119,7 @@ async function update(
   const runPulumiUp = createUpdate(record, dependencies, amend);
   const updated = await runPulumiUp();
   if (updated.kind !== "done") return updated;
-  // Whatever Pulumi believes: another image over these data is what must not be started.
+  // Not by Pulumi's state: another image must not be started over these data.
   if (await platform.runsImage(record, image)) return await platform.start(record);
   const forgotten = await platform.listForgotten(record, dependencies);
   if (forgotten.length > 0) {
@@ -163,7 +163,7 @@ function explainOtherImage(record: StackRecord, image: string): string {
   return `${describePlatform(record).node} is not one of ${image}; look at it, and run: ${formatRefreshCommand(record)}`;
 }
 
-/** A node that reports no version is known by its image alone. */
+/** Proves the new version. A node that reports no version is known only by its image. */
 async function proveNew(
   record: StackRecord,
   { queries, clock, pause, proof, platform }: StackStepsDependencies,
@@ -180,7 +180,7 @@ async function proveNew(
   return done;
 }
 
-/** Another command may have left another version here: one that reports none is known by its image alone. */
+/** Proves the old version. Another command may have left a different version here; a node that reports none is known only by its image. */
 async function proveOld(
   record: StackRecord,
   { queries, clock, pause, proof, platform }: StackStepsDependencies,
@@ -193,7 +193,7 @@ async function proveOld(
   return { kind: "failed", why: explainOtherImage(record, from.image) };
 }
 
-/** The old version is proved by then: what can't be done is reported, and undoes nothing. */
+/** Removes the copy and lists leftovers. The old version is proved by then: failures are reported, and undo nothing. */
 async function cleanUp(record: StackRecord, dependencies: StackStepsDependencies): Promise<StepOutcome> {
   const { platform, queries } = dependencies;
   const removed = await platform.removeCopy(record);

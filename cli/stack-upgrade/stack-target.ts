@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Where a stack runs, and how it is reached there. */
+/** Engine or cluster of a stack, and the addresses there. */
 export const stackTarget = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("docker"),
@@ -12,7 +12,7 @@ export const stackTarget = z.discriminatedUnion("kind", [
   }),
   z.object({
     kind: z.literal("kubernetes"),
-    /** Of the kubeconfig; absent where there is none, as in a pod that has its own account. */
+    /** Context of the kubeconfig; absent if there is none, as in a pod with its own account. */
     context: z.string().optional(),
     namespace: z.string(),
     /** VolumeSnapshotClass that the stack names; absent: the cluster's. */
@@ -20,7 +20,7 @@ export const stackTarget = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** Why `--url` is refused of a stack on Kubernetes. */
+/** Refusal of `--url` for a stack on Kubernetes. */
 export const urlOnKubernetes =
   "--url is for stacks on Docker: on Kubernetes the sidecar is queried in its pod, through kubectl.";
 

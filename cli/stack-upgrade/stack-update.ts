@@ -13,33 +13,33 @@ export type UpdateDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** How long an update that somebody else runs is waited for, and how often it is looked. */
+/** Time limit of waiting for somebody else's update, and interval of tries. */
 const lockedWithinMs = 600_000;
 const lookAgainMs = 10_000;
 
-/** How often what a killed update has left is removed; each time it is all that there is. */
+/** Most removals of leftovers of a killed update; each removes all. */
 const cleaningsMax = 3;
 
-/** Locks of killed updates that are removed, at most. */
+/** Most locks of killed updates that are removed. */
 const deadLocksMax = 3;
 
-/** A self-managed backend's words, and those of Pulumi's service. */
+/** Error of a self-managed backend, and that of Pulumi's service. */
 const locked = /currently locked|update is currently in progress/i;
 
 export type UpdateOptions = Pick<CommandPlace, "stack" | "directory"> &
   Pick<PulumiUpdate, "withinMs" | "onBegin"> &
   Readonly<{
-    /** Removes what is in the way of an update, by what that one said; returns how much. */
+    /** Removes leftovers in the way of an update, judging by its error `said`; returns their number. */
     removeStrays: (said: string) => Promise<number>;
-    /** Called when the stack is found locked, before it is waited for. */
+    /** Called when the stack is found locked, before waiting for it. */
     onLocked: () => Promise<void>;
-    /** Finds the process of a lock that no update has any more, in Pulumi's words; see dead-lock.ts. */
+    /** Finds the process of a lock whose update has ended, in Pulumi's words; see dead-lock.ts. */
     findDeadLock: (said: string) => Promise<number | undefined>;
   }>;
 
 /**
- * Runs `pulumi up`, and gets past what a killed one has left: waits for one that still runs, removes the lock of one that this upgrade began, and what of the node is there that
- * Pulumi does not know.
+ * Runs `pulumi up`, and gets past leftovers of a killed one: waits for one that still runs, removes the lock of one that this upgrade began,
+ * and resources of the node that Pulumi does not know.
  */
 export async function updateStack(
   { withinMs, removeStrays, onBegin, onLocked, findDeadLock, ...place }: UpdateOptions,

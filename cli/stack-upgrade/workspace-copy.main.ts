@@ -9,8 +9,8 @@ import {
 } from "./workspace-copy.ts";
 
 /**
- * Works on a node's volume, in a container of an upgrade's own: `workspace-copy.main.ts look <volume>`, or `flush <volume>`, or `copy`, `restore`, `remove` or
- * `discard <volume> <id>`; with the place of a snapshot after that, `restore` takes the data from there.
+ * Works on a node's volume, in a separate container of an upgrade: `workspace-copy.main.ts look <volume>`, `flush <volume>`, or `copy`,
+ * `restore`, `remove` or `discard <volume> <id>`; `restore <volume> <id> <snapshot>` takes the data from a snapshot.
  */
 const [action, volume, id, snapshot] = process.argv.slice(2);
 try {

@@ -15,14 +15,14 @@ import {
 } from "./workspace-files.ts";
 
 /**
- * Copies what a node keeps on its volume, and puts it back; runs in a separate container, over the volume. Imports little more
- * than Node's own modules, so that it starts at once.
+ * Copies a node's data on its volume, and restores them; runs in a separate container with the volume. Imports little more than Node's own
+ * modules, so that it starts at once.
  *
- * A copy stands on the same volume, in a directory that neither node nor sidecar sees: there alone can files be cloned, and be put back by renaming. The directories
- * themselves are never renamed: other volumes of the engine are views of them, and would go on showing the old ones.
+ * A copy is on the same volume, in a directory that neither node nor sidecar sees: only there can files be cloned, and be restored by
+ * renaming. The directories themselves are never renamed: other volumes of the engine are views of them, and would still show the old ones.
  */
 
-/** The directories of a volume that are copied: the chain's data, and node.conf. */
+/** Directories of a volume that are copied: the chain's data, and node.conf. */
 const kept = ["data", "conf"] as const;
 
 const workDirectory = ".gatehouse-upgrade";
@@ -33,15 +33,15 @@ export type WorkspaceLook = Readonly<{
   freeBytes: number;
   /** Whether its file system clones files. */
   clones: boolean;
-  /** Copies and data put aside that are there already. */
+  /** Ids of earlier upgrades that left copies, or data that were put aside. */
   leftovers: readonly string[];
-  /** Which of them have a copy: their upgrade is not over, as far as can be seen here. */
+  /** Those of them that left a copy: their upgrade has not ended, as far as can be seen here. */
   copies: readonly string[];
-  /** node.conf in base64; absent where there is none. */
+  /** node.conf in base64; absent if there is none. */
   conf?: string | undefined;
 }>;
 
-/** Measures what a copy would take, and what is there. Leaves nothing behind. */
+/** Measures the data to copy and the free space, and lists leftovers. Leaves nothing changed. */
 export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
   const bytes = await measureKept(volume);
   const { freeBytes } = await readDiskSpace(volume);
@@ -59,14 +59,14 @@ export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
   };
 }
 
-/** Copies the directories of a node that does not run; a copy that a kill left half made is started over, and one that fails leaves nothing. */
+/** Copies the directories of a node that does not run; starts a half-made copy over, and removes one that fails. */
 export async function copyWorkspace(volume: string, id: string): Promise<void> {
   const { work, done } = placesOf(volume, id);
   if (await isThere(done.copied)) return;
   try {
     await copyKept(volume, volume, id);
   } catch (error) {
-    // The node is started again, and needs the room.
+    // The node is started again, and needs the space.
     await rm(work, { recursive: true, force: true });
     throw error;
   }
@@ -85,15 +85,15 @@ async function copyKept(from: string, volume: string, id: string): Promise<void>
   await syncDirectory(volume);
 }
 
-/** Puts on the disk what a node that does not run has written, so that a snapshot of the disk has it. */
+/** Flushes the data of a node that does not run to disk, so that a snapshot contains them. */
 export async function flushWorkspace(volume: string): Promise<void> {
   for (const name of kept) await flushTree(join(volume, name));
   await syncDirectory(volume);
 }
 
 /**
- * Puts what stands on another volume, the snapshot of this one, in the place of what stands here, which is put aside; where both have no room, it is deleted first, because
- * the snapshot stays. Goes on where a kill ended it.
+ * Restores the data from another volume, the snapshot of this one, and puts the current data aside; without space for both, deletes the
+ * current data first, because the snapshot stays. Resumes after a kill.
  */
 export async function restoreWorkspace(volume: string, id: string, snapshot: string): Promise<void> {
   const { copy, done } = placesOf(volume, id);
@@ -111,8 +111,8 @@ export async function restoreWorkspace(volume: string, id: string, snapshot: str
 }
 
 /**
- * Puts the copy in the place of what stands there, which is put aside. Goes on where a kill ended it: until all is put aside, what stands in a directory is of the
- * new version; after that, it is of the copy.
+ * Restores the copy, and puts the current data aside. Resumes after a kill: until all data are put aside, entries of a directory are the
+ * new version's; after that, the copy's.
  */
 export async function putWorkspaceBack(volume: string, id: string): Promise<void> {
   const { copy, aside, done } = placesOf(volume, id);
@@ -126,7 +126,7 @@ export async function putWorkspaceBack(volume: string, id: string): Promise<void
   await makeMark(done.restored);
 }
 
-/** Removes the copy and the marks of an upgrade that is over; what a failed version made of the data stays. */
+/** Removes the copy and the marks of an upgrade that has ended; the data of a failed version stay. */
 export async function removeCopy(volume: string, id: string): Promise<void> {
   const { work, copy, aside, done } = placesOf(volume, id);
   await rm(copy, { recursive: true, force: true });
@@ -134,7 +134,7 @@ export async function removeCopy(volume: string, id: string): Promise<void> {
   if (!(await isThere(aside))) await rm(work, { recursive: true, force: true });
 }
 
-/** Removes all that an upgrade has left, what a failed version made of the data with it. */
+/** Removes everything that an upgrade has left, including the data of a failed version. */
 export async function discardWork(volume: string, id: string): Promise<void> {
   await rm(placesOf(volume, id).work, { recursive: true, force: true });
 }
@@ -145,7 +145,7 @@ function placesOf(volume: string, id: string) {
   return { work, copy: join(work, "copy"), aside: join(work, "aside"), done };
 }
 
-/** Moves what stands in one directory into another of the same file system; goes on where a kill ended it. What a node has made there since is put aside, and nothing of it lost. */
+/** Moves the entries of one directory into another of the same file system; resumes after a kill. Entries that a node has made there since are put aside. */
 async function moveEntries(from: string, to: string, aside: string): Promise<void> {
   const names = await listNames(from);
   if (names.length === 0) return;

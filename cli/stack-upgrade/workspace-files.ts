@@ -17,7 +17,7 @@ import {
 import { dirname, join } from "node:path";
 import { hasRoomFor, readDiskSpace } from "#daemon/files/disk-space.ts";
 
-/** With owners, modes and times; sockets and pipes hold no data. */
+/** Copies a tree with owners, modes and times, but without sockets and pipes, which hold no data. */
 export async function copyTree(from: string, to: string): Promise<void> {
   const stats = await lstat(from);
   if (stats.isDirectory()) {
@@ -36,7 +36,7 @@ export async function copyTree(from: string, to: string): Promise<void> {
   }
 }
 
-/** Clones a file, or copies it where that is not possible and there is room: nobody has counted on it where files are cloned. */
+/** Clones a file, or copies it if that is not possible and there is space: an upgrade that counts on clones has not checked for space. */
 async function copyContent(from: string, to: string, bytes: number): Promise<void> {
   try {
     await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
@@ -58,12 +58,12 @@ async function own(path: string, { uid, gid, mode, atime, mtime }: Stats): Promi
   await lutimes(path, atime, mtime);
 }
 
-/** Root alone may give files away. In a cluster the node's own user copies them, and they stay that user's. */
+/** Changes the owner, as root: nobody else may. In a cluster the node's own user copies the files, and stays their owner. */
 async function changeOwner(path: string, uid: number, gid: number): Promise<void> {
   if (process.getuid?.() === 0) await lchown(path, uid, gid);
 }
 
-/** The bytes of all files of a tree. */
+/** Sums the bytes of all files of a tree. */
 export async function measureTree(path: string): Promise<number> {
   const stats = await lstat(path).catch(absent);
   if (stats === undefined) return 0;
@@ -74,7 +74,7 @@ export async function measureTree(path: string): Promise<number> {
   return bytes;
 }
 
-/** Puts on the disk what was written to a tree. */
+/** Flushes a tree to disk. */
 export async function flushTree(path: string): Promise<void> {
   const stats = await lstat(path).catch(absent);
   if (stats?.isDirectory() === true) for (const name of await listNames(path)) await flushTree(join(path, name));
@@ -83,7 +83,7 @@ export async function flushTree(path: string): Promise<void> {
   await opened.sync();
 }
 
-/** Whether the file system of a directory clones files; tries it with one, because none tells. */
+/** Whether the file system of a directory clones files; tries it with one, because file systems don't report it. */
 export async function canClone(volume: string): Promise<boolean> {
   const probe = join(volume, `.gatehouse-clone-${randomUUID()}`);
   try {
@@ -100,37 +100,37 @@ export async function canClone(volume: string): Promise<boolean> {
   }
 }
 
-/** What a file system answers that can't clone a file, or not now: ZFS does not what it has not written yet. */
+/** Error codes of a file system that can't clone a file, or not now: ZFS can't before it has written the file. */
 const noClone: ReadonlySet<string> = new Set("ENOTSUP EOPNOTSUPP ENOSYS EXDEV EINVAL ENOTTY EAGAIN".split(" "));
 
 function isNoClone(error: unknown): boolean {
   return noClone.has((error as NodeJS.ErrnoException).code ?? "");
 }
 
-/** Makes an empty file, the mark of something that is done, on the disk. */
+/** Creates an empty file on disk as the mark that something is done. */
 export async function makeMark(path: string): Promise<void> {
   await using file = await open(path, "w", 0o600);
   await file.sync();
   await syncDirectory(dirname(path));
 }
 
-/** Puts on the disk what was renamed in a directory. */
+/** Flushes changed names in a directory to disk. */
 export async function syncDirectory(path: string): Promise<void> {
   await using directory = await open(path, "r");
   await directory.sync();
 }
 
-/** Whether something of that name is there, a link that leads nowhere too. */
+/** Whether something of that name exists, including a broken link. */
 export async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(absent)) !== undefined;
 }
 
-/** Entries of a directory; empty where there is none. */
+/** Lists the entries of a directory; empty if there is none. */
 export async function listNames(directory: string): Promise<readonly string[]> {
   return (await readdir(directory).catch(absent)) ?? [];
 }
 
-/** The bytes of a file; undefined where there is none. */
+/** Reads a file; undefined if there is none. */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
   return await readFile(path).catch(absent);
 }

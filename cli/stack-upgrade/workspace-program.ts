@@ -1,19 +1,19 @@
-/** The program in Gatehouse's image that works on a node's volume. */
+/** Program in Gatehouse's image that works on a node's volume. */
 export const workspaceProgram = "/app/cli/stack-upgrade/workspace-copy.main.ts";
 
-/** Where a job has the volume. */
+/** Path of the volume in a job's container. */
 export const volumePlace = "/volume";
 
-/** Node's message about a program that is not there. */
+/** Node's message about a missing program. */
 const missingModule = "Cannot find module";
 
-/** Says what to do where what was printed shows that the image lacks a program; undefined where it does not. Pure. */
+/** Says what to do if the output shows that the image lacks a program; undefined if it does not. Pure. */
 export function explainMissingProgram(printed: string, program: string): string | undefined {
   if (!printed.includes(missingModule)) return undefined;
   return `the stack's image of Gatehouse is of an earlier release, without ${program}: run pulumi up with this release first`;
 }
 
-/** Says how a job ended that did not do its work, by what it printed. Pure. */
+/** Explains by its output why a job failed. Pure. */
 export function explainJobEnd(
   name: string,
   { status, printed, program }: Readonly<{ status: number | string; printed: string; program: string }>,

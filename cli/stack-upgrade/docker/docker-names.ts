@@ -1,4 +1,4 @@
-/** What a stack's containers and volumes are called that an upgrade touches. Pure. */
+/** Builds the names of a stack's containers and volumes that an upgrade touches. Pure. */
 export function buildNames({ prefix }: Readonly<{ prefix: string }>) {
   return {
     node: `${prefix}-node`,

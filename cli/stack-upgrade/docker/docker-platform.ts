@@ -14,10 +14,10 @@ const done = { kind: "done" } as const;
 /** Time limit of removing a copy. */
 const removeMs = 600_000;
 
-/** What the engine says where a container is in the way: of its name, and of a volume that it has. */
+/** Errors of the engine about a container in the way: its name is taken, or it uses the volume. */
 const inTheWay = /container name "[^"]+" is already in use|last state: 'in_use'/;
 
-/** Creates what an upgrade does with a Docker engine: containers are stopped and started, and a separate container copies the data. */
+/** Creates the platform for a Docker engine: it stops and starts containers, and copies the data in a separate one. */
 export function createDockerPlatform(
   { engine: address }: Pick<DockerTarget, "engine">,
   { engine }: Readonly<{ engine: Engine }>,
@@ -56,14 +56,14 @@ export function createDockerPlatform(
   };
 }
 
-/** The containers that an update of an upgrade makes. */
+/** Lists the containers that an upgrade's `pulumi up` creates. */
 function listMadeContainers(record: StackRecord): readonly string[] {
   const { node, sidecar } = buildNames(record);
   const deliveries = ["files", "live", "secrets"].map((kind) => `${sidecar}-${kind}`);
   return [node, `${node}-prime`, `${node}-conf`, sidecar, ...deliveries];
 }
 
-/** Pulumi leaves containers alone that it knows unchanged, though they were stopped. */
+/** Starts node and sidecar: Pulumi leaves containers stopped whose definition is unchanged. */
 async function startBoth(record: StackRecord, engine: Engine): Promise<StepOutcome> {
   const { node, sidecar } = buildNames(record);
   for (const name of [node, sidecar]) {
@@ -88,7 +88,7 @@ async function removeCopy(
   }
 }
 
-/** Removes the containers of these names that Pulumi does not know: an update that was killed has made them. Returns how many. */
+/** Removes containers with these names that Pulumi does not know, left by an update that was killed; returns their number. */
 async function removeStrays(
   names: readonly string[],
   { pulumi, engine, say }: StrayDependencies & Readonly<{ engine: Engine }>,
@@ -99,7 +99,7 @@ async function removeStrays(
     const found = await engine.inspect(name);
     if (found === undefined || known.has(found.Id)) continue;
     say(`An update that was ended has left ${name}, which Pulumi does not know; removing it.`);
-    // It may be the node, at work over the only data: to end it within its grace comes first.
+    // It may be the node, at work on the only copy of the data: let it end within its grace first.
     await engine.stop(name);
     await engine.remove(name);
     removed += 1;

@@ -22,47 +22,47 @@ const containerShape = z.object({
 /** A container as the engine describes it (Docker Engine API, "Inspect a container"). */
 export type EngineContainer = Readonly<z.output<typeof containerShape>>;
 
-/** A container that does one thing and ends. */
+/** A container that runs one job and ends. */
 export type EngineJob = Readonly<{
   name: string;
   image: string;
-  /** {@link ownerLabel} among them says whose it is. */
+  /** {@link ownerLabel} among them names the owner. */
   labels: Readonly<Record<string, string>>;
   /** Arguments of Node, which is the container's entry point. */
   command: readonly string[];
-  /** Volumes by their places in the container. */
+  /** Volumes by their paths in the container. */
   volumes: Readonly<Record<string, string>>;
   withinMs: number;
 }>;
 
-/** The few calls of a Docker engine that an upgrade needs. Each has a deadline, and throws {@link EngineError}. */
+/** Calls of a Docker engine that an upgrade needs. Each has a deadline, and throws {@link EngineError}. */
 export type Engine = Readonly<{
   inspect: (container: string) => Promise<EngineContainer | undefined>;
-  /** Has the process end, and kills it after the container's own grace; a container that is not there, or stands still, is left as it is. */
+  /** Stops a container, and kills its process after the container's own grace; does nothing if it is gone or already stopped. */
   stop: (container: string) => Promise<void>;
   start: (container: string) => Promise<void>;
   remove: (container: string) => Promise<void>;
-  /** The id of an image; undefined where the engine does not have it. */
+  /** Finds the id of an image; undefined if the engine does not have it. */
   findImage: (reference: string) => Promise<string | undefined>;
   /**
-   * Runs a job to its end and removes it; returns what it printed. Throws with its last line where it ended otherwise than with 0, took too long, or where one of its name
-   * works for another owner.
+   * Runs a job to its end and removes it; returns its output. Throws, with the job's last line, if its exit status is not 0; also if it
+   * takes too long, or a job of this name runs for another owner.
    */
   run: (job: EngineJob) => Promise<string>;
 }>;
 
-/** Names whom a job works for. */
+/** Label with a job's owner. */
 export const ownerLabel = "io.gatehouse.upgrade";
 
 const scheme = "unix://";
 const answerMs = 60_000;
-/** Beyond a container's own grace, for the engine to kill it. */
+/** Time beyond a container's own grace for the engine to kill it. */
 const killMs = 60_000;
 const defaultGraceSeconds = 300;
 const answerBytes = 8_388_608;
 const mebibyte = 1_048_576;
 
-/** Creates the way to an engine on this machine; undefined for one that is elsewhere. */
+/** Creates a client of an engine on this machine; undefined for an address elsewhere. */
 export function createEngine(address: string): Engine | undefined {
   if (!address.startsWith(scheme)) return undefined;
   const call = createCall(address.slice(scheme.length));
@@ -93,7 +93,7 @@ type CallOptions = Readonly<{
   body?: unknown;
   allowed?: readonly number[];
   withinMs?: number;
-  /** What it means that the time is over, where that is not the engine's fault. */
+  /** Error message for a timeout that is not the engine's fault. */
   late?: string;
 }>;
 type Call = (method: "GET" | "POST" | "DELETE", path: string, options?: CallOptions) => Promise<Answer>;
@@ -103,7 +103,7 @@ function createCall(socketPath: string): Call {
     const signal = AbortSignal.timeout(withinMs);
     const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
     const sent = body === undefined ? undefined : JSON.stringify(body);
-    // Without a version: newer engines refuse what is old, older ones what is new, and these calls are the same in all.
+    // Without a version: newer engines refuse old ones, older engines new ones, and these calls are the same in all.
     const url = `http://docker${path}`;
     const answer = await sendOnce();
     const { status } = answer;
@@ -139,7 +139,7 @@ async function runJob(
   if (left?.State.Running === true && owner !== labels[ownerLabel]) {
     throw new EngineError(`${name} is at work for another upgrade (${owner ?? "not named"}); wait for its end`, true);
   }
-  // One that a killed run left may still be at work.
+  // A job that a killed run left may still be at work.
   if (left !== undefined) await remove(name);
   await call("POST", `/containers/create?name=${name}`, { body: jobBody(job) });
   try {
@@ -158,7 +158,7 @@ async function runJob(
   }
 }
 
-/** As root, because the data's owners and modes are kept, with no more of its rights than that takes, and no network. */
+/** Builds a container that runs as root, to keep the data's owners and modes, with only the capabilities for that and no network. */
 function jobBody({ image, labels, command, volumes }: EngineJob) {
   return {
     Image: image,
@@ -178,7 +178,7 @@ function jobBody({ image, labels, command, volumes }: EngineJob) {
       Memory: 256 * mebibyte,
       MemorySwap: 256 * mebibyte,
       Init: true,
-      // What it prints is read back, which not every engine's own default can do.
+      // Its output is read back, which not every log driver supports.
       LogConfig: { Type: "json-file", Config: { "max-size": "8m", "max-file": "1" } },
       RestartPolicy: { Name: "no" },
     },
@@ -193,7 +193,7 @@ function read<Shape>(shape: z.ZodType<Shape>, body: unknown, what: string): Shap
 
 const headerBytes = 8;
 
-/** The text of a stream that the engine cuts into frames, each with a header that ends in its length (Docker Engine API, "Attach to a container"). */
+/** Joins the text of a stream that the engine splits into frames, each with a header that ends in its length (Docker Engine API, "Attach to a container"). */
 function joinFrames(stream: Uint8Array): string {
   const view = new DataView(stream.buffer, stream.byteOffset, stream.byteLength);
   const payloads: Uint8Array[] = [];

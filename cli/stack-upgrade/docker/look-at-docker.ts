@@ -9,7 +9,7 @@ import { formatDiscardCommand, lookAtVolume } from "./workspace-job.ts";
 /** A stack's containers, and the engine that runs them. */
 type DockerPlace = Readonly<{ prefix: string; address: string }>;
 
-/** Looks at a stack's containers and volume; changes nothing that stays. */
+/** Checks a stack's containers and volume; leaves nothing changed. */
 export async function lookAtDocker(place: DockerPlace, image: string, engine: Engine): Promise<PlatformLook> {
   const containers = await findContainers(place, engine);
   const { toolImage } = containers;

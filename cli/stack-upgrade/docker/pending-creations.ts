@@ -4,12 +4,12 @@ import { PulumiError } from "../pulumi/pulumi-process.ts";
 import { formatClearCommand, type CommandPlace } from "../stack-commands.ts";
 
 /**
- * Says how to end Pulumi's warning of creations in which an update of this upgrade was killed: Pulumi keeps them, because it can't know what became of them, until a person
- * has looked. Names those alone that are settled: of a container of these names that the engine has by the id that Pulumi knows. It is not done here: the one command that
- * Pulumi has for it clears all creations that are pending.
+ * Says how to end Pulumi's warning about creations during which an update of this upgrade was killed: Pulumi keeps them until a person has
+ * looked, because it can't know their outcome. Names only settled ones: containers with these names that the engine has by the id that
+ * Pulumi knows. They are not cleared here, because Pulumi's only command for it clears all pending creations.
  *
- * @param names the containers that an upgrade makes.
- * @returns undefined where nothing of the upgrade's is pending.
+ * @param names containers that an upgrade creates.
+ * @returns undefined if no creation of the upgrade is pending.
  */
 export async function describePendingCreations(
   { names, ...place }: CommandPlace & Readonly<{ names: readonly string[] }>,

@@ -9,17 +9,17 @@ type EngineAlone = Readonly<{ engine: Engine }>;
 
 const done = { kind: "done" } as const;
 
-/** The exit status of a process that was killed. */
+/** Exit status of a process that was killed (128 + SIGKILL). */
 const killedStatus = 137;
 
-/** The sidecar first: it would start a node that is silent for long, while its data are copied. */
+/** Stops the sidecar before the node: it would restart a node that is silent for long, while its data are copied. */
 async function stopBoth(record: StackRecord, { engine }: EngineAlone): Promise<void> {
   const { node, sidecar } = buildNames(record);
   await engine.stop(sidecar);
   await engine.stop(node);
 }
 
-/** Stops the node to copy its data. One that had to be killed may have left data that are not whole: their copy would be useless for a roll-back. */
+/** Stops the node to copy its data. Fails if it had to be killed: its data may be incomplete, and their copy useless for a roll-back. */
 export async function stopNode(
   record: StackRecord,
   dependencies: EngineAlone,
@@ -36,7 +36,7 @@ export async function stopNode(
   return done;
 }
 
-/** Copies the data of a node that stood still since it was stopped, over all runs of the command. */
+/** Copies the data of a node that has not run since it was stopped, over all runs of the command. */
 export async function copyStill(record: StackRecord, dependencies: EngineAlone): Promise<StepOutcome> {
   const failed = { kind: "failed", why: `${buildNames(record).node} was started while its data were copied` } as const;
   if (!(await isStill(record, dependencies))) return failed;
@@ -57,7 +57,7 @@ export async function stopToGoBack(
   return done;
 }
 
-/** Puts the old data back, once. A node that was started over half of them can't be undone: the copy is used up. */
+/** Restores the old data, once. If the node was started over half of them, that can't be undone: the copy is used up. */
 export async function putBackStill(
   record: StackRecord,
   dependencies: EngineAlone,

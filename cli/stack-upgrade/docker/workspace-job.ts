@@ -7,12 +7,12 @@ import { buildNames } from "./docker-names.ts";
 /** Actions of a job on a node's volume. */
 export type WorkspaceAction = "copy" | "restore" | "remove" | "discard";
 
-/** Whose volume, and which copy on it. */
+/** A copy of the data, by its id, on the node's volume of a stack. */
 export type WorkspacePlace = Readonly<{ prefix: string; engine: string; toolImage: string; id: string }>;
 
 const lookMs = 300_000;
 
-/** Looks at the node's volume, whatever else is at work on it, and returns what the job printed. */
+/** Inspects the node's volume, whatever else is at work on it, and returns the job's output. */
 export function lookAtVolume(
   { prefix, toolImage }: Pick<WorkspacePlace, "prefix" | "toolImage">,
   { engine }: Readonly<{ engine: Engine }>,
@@ -46,7 +46,7 @@ export async function runWorkspaceJob(
   });
 }
 
-/** The command by which a person removes all that an upgrade has left on the node's volume. Pure. */
+/** Formats the command that removes everything an upgrade has left on the node's volume. Pure. */
 export function formatDiscardCommand({ prefix, engine, toolImage, id }: WorkspacePlace): string {
   const { volume } = buildNames({ prefix });
   const options = ["--rm", "--network", "none", "--user", "0", "--entrypoint", "node", "--volume"];

@@ -16,7 +16,7 @@ const snapshotShape = z.object({
     .default({}),
 });
 
-/** A VolumeSnapshot, as far as an upgrade looks at it (snapshot.storage.k8s.io/v1). */
+/** Fields of a VolumeSnapshot that an upgrade reads (snapshot.storage.k8s.io/v1). */
 export type VolumeSnapshot = Readonly<z.output<typeof snapshotShape>>;
 
 const claimShape = z.object({
@@ -32,25 +32,25 @@ const claimShape = z.object({
     .default({}),
 });
 
-/** The node's claim, as far as an upgrade looks at it. */
+/** Fields of the node's claim that an upgrade reads. */
 export type NodeClaim = Readonly<z.output<typeof claimShape>>;
 
-/** A snapshot that nobody takes up, or that fails and fails, is not waited for to the end: the node stands still meanwhile. */
+/** Time after which the wait for a snapshot ends that no controller takes up, or that keeps failing: the node is stopped meanwhile. */
 const hopelessMs = 180_000;
 
 export function findClaim(cluster: Cluster): Promise<NodeClaim | undefined> {
   return cluster.find(claimShape, "persistentvolumeclaim", names.claim);
 }
 
-/** The snapshots that upgrades of the namespace have taken and not removed. */
+/** Lists the snapshots that upgrades in the namespace have taken and not removed. */
 export function listUpgradeSnapshots(cluster: Cluster): Promise<readonly VolumeSnapshot[]> {
   return cluster.list(snapshotShape, "volumesnapshot", upgradeLabel);
 }
 
 /**
- * Takes the VolumeSnapshot of an upgrade, and waits until it is ready to use. One that an earlier run has taken is waited for.
+ * Takes the VolumeSnapshot of an upgrade, unless an earlier run has, and waits until it is ready to use.
  *
- * @throws {ClusterError} where it does not get ready.
+ * @throws {ClusterError} if it does not become ready.
  */
 export async function takeSnapshot(
   record: StackRecord,
@@ -97,14 +97,14 @@ function explainUnready({ status }: VolumeSnapshot): string | undefined {
   return "no snapshot controller has taken it up; see to it that the cluster runs one";
 }
 
-/** Makes a claim from the VolumeSnapshot of an upgrade, as large as the node's; one that an earlier run has made stays. */
+/** Creates a claim from the VolumeSnapshot of an upgrade, as large as the node's, unless an earlier run has. */
 export async function restoreClaim(record: StackRecord, cluster: Cluster): Promise<void> {
   const claim = await findClaim(cluster);
   if (claim === undefined) throw new ClusterError(`the cluster has no claim ${names.claim} any more`, false);
   await requireSnapshot(record, cluster);
   const name = nameCopy(record);
   const { storageClassName, volumeMode, accessModes, resources } = claim.spec;
-  // Storage may have given more than was requested; a snapshot fits into what it was taken of.
+  // The volume may be larger than requested, and the snapshot needs one of the same size.
   const storage = claim.status.capacity?.storage ?? resources.requests.storage;
   await cluster.create({
     apiVersion: "v1",

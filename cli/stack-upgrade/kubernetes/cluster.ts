@@ -7,7 +7,7 @@ export class ClusterError extends PlatformError {
   override readonly code = "cluster_error";
 }
 
-/** An object as it is sent to a cluster. */
+/** An object to create in a cluster. */
 export type ClusterObject = Readonly<{
   apiVersion: string;
   kind: string;
@@ -21,7 +21,7 @@ export type ClusterPatch = Readonly<
   | { type: "json"; change: readonly Readonly<{ op: string; path: string; value?: unknown }>[] }
 >;
 
-/** The kinds that an upgrade knows, as kubectl names them. */
+/** Kinds that an upgrade uses, as kubectl names them. */
 export type ClusterKind =
   | "statefulset"
   | "pod"
@@ -30,23 +30,23 @@ export type ClusterKind =
   | "volumesnapshot"
   | "volumesnapshotclass";
 
-/** The few calls of a cluster that an upgrade needs, in the stack's namespace. Each has a deadline, and throws {@link ClusterError}. */
+/** Calls of a cluster that an upgrade needs, in the stack's namespace. Each has a deadline, and throws {@link ClusterError}. */
 export type Cluster = Readonly<{
-  /** Undefined where there is none of that name. */
+  /** Undefined if no object has that name. */
   find: <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, name: string) => Promise<Shape | undefined>;
   list: <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, label?: string) => Promise<readonly Shape[]>;
   /** Whether the cluster knows this group and version. */
   serves: (group: string) => Promise<boolean>;
-  /** Returns false where one of its name is there already. */
+  /** Returns false if an object of that name exists. */
   create: (object: ClusterObject) => Promise<boolean>;
-  /** Whether whoever queries the cluster has each of these rights: SelfSubjectAccessReviews, which it answers and does not keep. */
+  /** Whether the caller has each of these rights: SelfSubjectAccessReviews, which the cluster answers and does not store. */
   reviewRights: (reviews: readonly ClusterObject[]) => Promise<readonly boolean[]>;
-  /** Returns false where there is none of that name. */
+  /** Returns false if no object has that name. */
   patch: (kind: ClusterKind, name: string, patch: ClusterPatch) => Promise<boolean>;
-  /** Requests its removal, and does not wait for it; one that is not there is left at that. */
+  /** Requests the removal, without waiting for it; does nothing if the object is gone. */
   remove: (kind: ClusterKind, name: string) => Promise<void>;
-  /** What the only container of a pod printed. */
+  /** Reads the output of a pod's only container. */
   readLogs: (pod: string) => Promise<string>;
-  /** Runs a program in a container, and returns what it printed. */
+  /** Runs a program in a container, and returns its output. */
   exec: (place: Readonly<{ pod: string; container: string }>, command: readonly string[]) => Promise<string>;
 }>;

@@ -16,10 +16,10 @@ import { runWorkPod, type WorkPlace } from "./work-pod.ts";
 
 type KubernetesPlace = Readonly<{ prefix: string; target: KubernetesTarget }>;
 
-/** What a look at the data may take; the pod for it has to find its place and its image. */
+/** Time limit of a look at the data, which includes scheduling its pod and pulling the image. */
 const lookMs = 300_000;
 
-/** Looks at a stack's node, claim, rights and snapshots; changes nothing that stays. */
+/** Checks a stack's node, claim, rights and snapshots; leaves nothing changed. */
 export async function lookAtCluster(place: KubernetesPlace, dependencies: ScaleDependencies): Promise<PlatformLook> {
   const { cluster } = dependencies;
   const { target } = place;
@@ -115,7 +115,7 @@ async function snapshotProblems(place: KubernetesPlace, cluster: Cluster): Promi
   ];
 }
 
-/** A snapshot is taken by the driver that the volume is of: a class of another one fails only once the node stands still. */
+/** Finds why the volume's driver would take no snapshot: a class of another driver would fail only once the node is stopped. */
 async function driverProblems(
   { spec, status }: NodeClaim,
   { snapshotClass }: KubernetesTarget,

@@ -11,21 +11,21 @@ export type ScaleDependencies = Readonly<{
   pause: Pause;
 }>;
 
-/** How often it is looked whether something has come about. */
+/** Interval of polling the cluster. */
 export const lookAgainMs = 2_000;
-/** Beyond the node's own grace, for the cluster to kill it and to unmount its volumes. */
+/** Time beyond the node's own grace for the cluster to kill it and to unmount its volumes. */
 const killMs = 120_000;
-/** How often the list of owners may be another one before it is changed. */
+/** Most tries to change the list of field managers, which the cluster's controllers change, too. */
 const releasesMax = 5;
 
-/** How the node ended: `unknown` where its pod was gone before that was seen. */
+/** End of the node's process; `unknown` if its pod was gone before that was read. */
 export type NodeEnd = "by itself" | "killed" | "unknown";
 
 /**
- * Scales the node to 0, waits for its end within its grace, and returns how it ended. Its pod is held until then by a finalizer, as jobs hold theirs: a pod that is gone
- * has no record of how its node ended, and whoever waits may have been killed meanwhile. {@link scaleDown} lets it go.
+ * Scales the node to 0, waits for its end within its grace, and returns how it ended. A finalizer keeps its pod until then, as for pods of
+ * jobs: how the node ended is recorded only in the pod, and this command may be killed meanwhile. {@link scaleDown} releases it.
  *
- * @throws {ClusterError} that may pass, where it does not end.
+ * @throws {ClusterError} that may be temporary, if it does not end.
  */
 export async function endNode(dependencies: ScaleDependencies): Promise<NodeEnd> {
   const { cluster } = dependencies;
@@ -55,14 +55,14 @@ function findGraceMs({ spec }: Workload): number {
   return spec.template.spec.terminationGracePeriodSeconds * 1_000;
 }
 
-/** Scales the node to 1, where it is not; a pod that an earlier run holds is let go. */
+/** Scales the node to 1, and releases a pod that an earlier run holds. */
 export async function scaleUp({ cluster }: Pick<ScaleDependencies, "cluster">): Promise<void> {
   await letGo(cluster);
   await scale(await requireWorkload(cluster), 1, cluster);
 }
 
 async function holdPod({ metadata }: NodePod, cluster: Cluster): Promise<void> {
-  // A cluster lets nobody hold a pod that is on its way out.
+  // A cluster accepts no new finalizer on a pod that is being deleted.
   if (metadata.finalizers.includes(podFinalizer) || metadata.deletionTimestamp !== undefined) return;
   const finalizers = [...metadata.finalizers, podFinalizer];
   await cluster.patch("pod", names.pod, { type: "merge", change: { metadata: { uid: metadata.uid, finalizers } } });
@@ -87,8 +87,8 @@ async function scale({ spec }: Workload, replicas: number, cluster: Cluster): Pr
 }
 
 /**
- * Gives up the ownership of the field that was changed: else the next `pulumi up` would be refused for a conflict with this field manager (Kubernetes, "Server-Side
- * Apply", "Conflicts").
+ * Releases the ownership of the changed field: the next `pulumi up` would be refused for a conflict with this field manager (Kubernetes,
+ * "Server-Side Apply", "Conflicts").
  */
 async function disown(cluster: Cluster): Promise<void> {
   for (let tries = 1; ; tries += 1) {
@@ -105,7 +105,7 @@ async function disown(cluster: Cluster): Promise<void> {
         ],
       });
     } catch (error) {
-      // The cluster's own controllers have changed the list meanwhile.
+      // The cluster's own controllers changed the list meanwhile.
       if (!(error instanceof ClusterError) || tries >= releasesMax) throw error;
     }
   }
@@ -129,7 +129,7 @@ async function waitForPod(
   }
 }
 
-/** The phase comes last; without one, every container has to have ended, the sidecar among them. */
+/** Whether a pod has ended. The phase is set last; until then every container, including the sidecar, must have ended. */
 function hasEnded({ metadata, status }: NodePod): boolean {
   if (metadata.deletionGracePeriodSeconds === 0) return true;
   if (status.phase === "Succeeded" || status.phase === "Failed") return true;
@@ -137,7 +137,7 @@ function hasEnded({ metadata, status }: NodePod): boolean {
   return all.length > 0 && all.every(({ state }) => state.running === undefined && state.terminated !== undefined);
 }
 
-/** The exit status of a process that was killed. */
+/** Exit status of a process that was killed (128 + SIGKILL). */
 const killedStatus = 137;
 
 function readEnd({ status }: NodePod): NodeEnd {

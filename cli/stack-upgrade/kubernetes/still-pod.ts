@@ -13,17 +13,17 @@ import { findNodePod, identifyState, requireWorkload } from "./workload.ts";
 
 const done = { kind: "done" } as const;
 
-/** What flushing the data, and removing what a restore has left, may take. */
+/** Time limits of flushing the data, and of removing leftovers of a restore. */
 const flushMs = 1_800_000;
 const removeMs = 600_000;
 
-/** Stops the node to take a snapshot of its data. One that had to be killed may have left data that are not whole: their snapshot would be useless for a roll-back. */
+/** Stops the node to take a snapshot of its data. Fails if it had to be killed: its data may be incomplete, and the snapshot useless for a roll-back. */
 export async function stopNode(
   record: StackRecord,
   dependencies: ScaleDependencies,
   amend: AmendRecord,
 ): Promise<StepOutcome> {
-  // An earlier run saw how it ended, and was killed after that.
+  // Skipped if an earlier run read how it ended, and was killed after that.
   if (record.lastStart === undefined || !(await isUnchanged(record, dependencies))) {
     const end = await endNode(dependencies);
     if (end === "killed") {
@@ -41,7 +41,7 @@ export async function stopNode(
   return done;
 }
 
-/** Takes the snapshot of a node that stood still since it was stopped, over all runs of the command. */
+/** Takes the snapshot of a node that has not run since it was stopped, over all runs of the command. */
 export async function copyStill(
   record: StackRecord,
   target: Pick<KubernetesTarget, "snapshotClass">,
@@ -49,7 +49,7 @@ export async function copyStill(
 ): Promise<StepOutcome> {
   const failed = { kind: "failed", why: `${names.pod} was started while its data were copied` } as const;
   if (!(await isStill(record, dependencies))) return failed;
-  // A machine writes what a program wrote in its own time, and a snapshot has what is on the disk alone.
+  // A snapshot has only data on the disk, and the kernel writes them later than the program.
   await runWorkPod(record, { ...workOf(record), action: "flush", more: [], withinMs: flushMs }, dependencies);
   await takeSnapshot(record, target, dependencies);
   return (await isStill(record, dependencies)) ? done : failed;
@@ -64,7 +64,7 @@ export async function stopToGoBack(
   const isSpoiled = record.restored === "begun" && !(await isStill(record, dependencies));
   await scaleDown(dependencies);
   if (isSpoiled) {
-    // Somebody started the node over data that were half put back; the snapshot has them all still.
+    // Somebody started the node over half-restored data; the snapshot still has them all.
     await forgetRestore(record, dependencies);
     await amend({ restored: undefined });
   }
@@ -72,7 +72,7 @@ export async function stopToGoBack(
   return done;
 }
 
-/** Puts the old data back from the snapshot. */
+/** Restores the old data from the snapshot. */
 export async function putBackStill(
   record: StackRecord,
   dependencies: ScaleDependencies,
@@ -94,7 +94,7 @@ export async function putBackStill(
   return done;
 }
 
-/** Removes the snapshot, and the claim that was made of it. */
+/** Removes the snapshot, and the claim that was restored from it. */
 export async function removeCopy(record: StackRecord, target: KubernetesTarget, cluster: Cluster): Promise<Removed> {
   const name = nameCopy(record);
   try {
@@ -110,7 +110,7 @@ export async function removeCopy(record: StackRecord, target: KubernetesTarget, 
   }
 }
 
-/** Removes what a restore has left on the claim besides what the new version made of the data; another one begins from nothing. */
+/** Removes leftovers of a restore from the claim, but not the new version's data; the next restore starts over. */
 async function forgetRestore(record: StackRecord, dependencies: ScaleDependencies): Promise<void> {
   const work = { ...workOf(record), action: "remove", more: [record.id], withinMs: removeMs };
   await runWorkPod(record, work, dependencies);

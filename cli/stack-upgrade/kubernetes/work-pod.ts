@@ -6,16 +6,16 @@ import { names, upgradeLabel } from "./kubernetes-names.ts";
 import { lookAgainMs, type ScaleDependencies } from "./scale-node.ts";
 import { findNodeUser, requireWorkload } from "./workload.ts";
 
-/** What is done with the node's claim: arguments of the program, after the place of the claim. */
+/** A pod that works on the node's claim; `action` and `more` are arguments of its program, around the path of the claim. */
 export type WorkPod = Readonly<{
   name: string;
-  /** Whose it is. */
+  /** Id of the upgrade, or the look, that the pod belongs to. */
   owner: string;
   action: string;
   more: readonly string[];
-  /** Another claim that is read, by its place. */
+  /** Another claim to read, and its path in the pod. */
   source?: Readonly<{ claim: string; place: string }>;
-  /** Whether the node runs meanwhile: a claim of one machine is reached on that alone. */
+  /** Whether to run on the machine of the node's pods: while the node runs, its claim may be reachable only there. */
   onNodeOfPods: boolean;
   withinMs: number;
 }>;
@@ -53,10 +53,10 @@ type Pod = z.output<typeof podShape>;
 const removedWithinMs = 120_000;
 const graceSeconds = 10;
 
-/** Where the claim is that the data are copied from. */
+/** Path of the claim that data are copied from. */
 export const sourcePlace = "/source";
 
-/** Runs a program over the node's claim in a separate pod, to its end, and removes that; returns what it printed. One at a time under one name. */
+/** Runs a program on the node's claim in a separate pod to its end, and removes the pod; returns the output. One at a time under one name. */
 export async function runWorkPod(
   record: Pick<StackRecord, "prefix" | "toolImage">,
   pod: WorkPod,
@@ -78,7 +78,7 @@ export async function runWorkPod(
   }
 }
 
-/** A pod that a killed run has left may still be at work. */
+/** Removes a pod of this name that a killed run has left, which may still be at work. */
 async function makeWay({ name, owner }: WorkPod, { cluster, clock, pause }: ScaleDependencies): Promise<void> {
   const untilMs = clock.monotonicMs() + removedWithinMs;
   for (let isRemoved = false; ; isRemoved = true) {
@@ -128,7 +128,7 @@ function explainWait({ status }: Pod): string {
   return why === "" ? "" : ` (${why})`;
 }
 
-/** The pod, as a namespace of the Pod Security Standard `restricted` lets it in: it works as the user that the node's files belong to. Pure. */
+/** Builds a pod for namespaces of the Pod Security Standard `restricted`; it runs as the owner of the node's files. Pure. */
 export function buildWorkPod(place: WorkPlace, pod: WorkPod): ClusterObject {
   const { prefix } = place;
   const labels = {
@@ -144,7 +144,7 @@ export function buildWorkPod(place: WorkPlace, pod: WorkPod): ClusterObject {
   };
 }
 
-/** What such a pod runs. Pure. */
+/** Builds the specification of such a pod. Pure. */
 export function buildWorkSpec({ prefix, toolImage, user }: WorkPlace, pod: WorkPod) {
   const { source, onNodeOfPods, withinMs } = pod;
   const nodePods = { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": "node" };

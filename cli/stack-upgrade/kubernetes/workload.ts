@@ -14,7 +14,7 @@ const container = z.object({
 const workloadShape = z.object({
   metadata: z.object({
     uid: z.string(),
-    /** Is raised by every change of its specification, also by one that is reverted later. */
+    /** Grows with every change of the specification, even one that is reverted later. */
     generation: z.number(),
     labels: z.record(z.string(), z.string()).default({}),
     managedFields: z.array(z.object({ manager: z.string().optional() })).default([]),
@@ -31,7 +31,7 @@ const workloadShape = z.object({
   }),
 });
 
-/** The node's StatefulSet, as far as an upgrade looks at it (Kubernetes API, apps/v1). */
+/** Fields of the node's StatefulSet that an upgrade reads (Kubernetes API, apps/v1). */
 export type Workload = Readonly<z.output<typeof workloadShape>>;
 
 const containerStatus = z.object({
@@ -48,7 +48,7 @@ const podShape = z.object({
   metadata: z.object({
     uid: z.string(),
     deletionTimestamp: z.string().optional(),
-    /** What is left of its grace; 0 once its machine has ended it and unmounted its volumes. */
+    /** Remaining grace in seconds; 0 once its machine has ended it and unmounted its volumes. */
     deletionGracePeriodSeconds: z.number().optional(),
     finalizers: z.array(z.string()).default([]),
   }),
@@ -62,37 +62,37 @@ const podShape = z.object({
     .default({ containerStatuses: [], initContainerStatuses: [] }),
 });
 
-/** The node's pod, as far as an upgrade looks at it (Kubernetes API, v1). */
+/** Fields of the node's pod that an upgrade reads (Kubernetes API, v1). */
 export type NodePod = Readonly<z.output<typeof podShape>>;
 
-/** The node's StatefulSet; undefined where there is none. */
+/** Finds the node's StatefulSet; undefined if there is none. */
 export function findWorkload(cluster: Cluster): Promise<Workload | undefined> {
   return cluster.find(workloadShape, "statefulset", names.workload);
 }
 
-/** The node's pod; undefined where there is none. */
+/** Finds the node's pod; undefined if there is none. */
 export function findNodePod(cluster: Cluster): Promise<NodePod | undefined> {
   return cluster.find(podShape, "pod", names.pod);
 }
 
-/** @throws {ClusterError} where there is none. */
+/** @throws {ClusterError} if there is none. */
 export async function requireWorkload(cluster: Cluster): Promise<Workload> {
   const found = await findWorkload(cluster);
   if (found !== undefined) return found;
   throw new ClusterError(`the cluster has no StatefulSet ${names.workload}`, false);
 }
 
-/** Identifies the state of the StatefulSet, so that a change since shows whether the node may have been started. Pure. */
+/** Identifies the state of the StatefulSet: if it differs later, the node may have been started. Pure. */
 export function identifyState({ metadata: { uid, generation } }: Workload): string {
   return `${uid} ${generation}`;
 }
 
-/** The image of the node's container; undefined where there is no such container. Pure. */
+/** Finds the image of the node's container; undefined if there is no such container. Pure. */
 export function findNodeImage(containers: Workload["spec"]["template"]["spec"]["containers"]): string | undefined {
   return containers.find(({ name }) => name === names.node)?.image;
 }
 
-/** Who owns the node's files. Pure. */
+/** Finds the user that the node runs as, who owns its files. Pure. */
 export function findNodeUser({ spec }: Workload): Readonly<{ uid: number; gid: number }> | undefined {
   const found = spec.template.spec.containers.find(({ name }) => name === names.node)?.securityContext;
   if (found?.runAsUser === undefined || found.runAsGroup === undefined) return undefined;

@@ -1,9 +1,9 @@
 import type { PreviewedStep } from "./pulumi-cli.ts";
 
-/** Operations that change nothing that runs. */
+/** Operations that change no running resource. */
 const idle = new Set(["same", "read", "refresh", "read-replacement", "discard"]);
 
-/** The node's own resources and its sidecar's, by what follows the stack's prefix: those that know the image or the version. */
+/** Resources of node and sidecar that depend on the image or the version, by their names after the stack's prefix. */
 const expected = [
   "node",
   "node-prime",
@@ -22,8 +22,8 @@ const imageResource = "node-image";
 const shownMax = 8;
 
 /**
- * What of a previewed update is about something else than the node and its sidecar, in words: to go back would take that back too. Undefined where nothing is.
- * Pure.
+ * Describes the changes of a previewed update to anything but the node and its sidecar, which a roll-back would revert, too. Undefined if
+ * there are none. Pure.
  */
 export function findStrangeChanges(steps: readonly PreviewedStep[], prefix: string): string | undefined {
   const own = new Set([...expected.map((name) => `${prefix}-${name}`), imageResource]);
@@ -39,7 +39,7 @@ export function isNodeReplaced(steps: readonly PreviewedStep[], prefix: string):
   return steps.some(({ op, urn }) => !idle.has(op) && nameOf(urn) === `${prefix}-node`);
 }
 
-/** The stack itself has outputs that change, and no more. */
+/** Whether it is the stack itself, of which only outputs change. */
 function isBookkeeping(urn: string): boolean {
   return urn.includes("::pulumi:pulumi:Stack::");
 }

@@ -11,19 +11,19 @@ const stateField = 0;
 const startField = 19;
 
 /**
- * When a process was started, in words that no other process with its number ever gets; undefined where it has ended.
+ * Reads when a process was started, as a text that no other process with its id ever has; undefined if it has ended.
  *
- * @throws {Error} where this machine does not say.
+ * @throws {Error} if this machine does not report it.
  */
 export async function readProcessStart(pid: number): Promise<string | undefined> {
   const { bootId } = bootTime();
   if (bootId === undefined) return await queryPs(pid);
   const fields = await readStatFields(pid);
-  // A zombie has ended, and only waits for being asked how.
+  // A zombie has ended; only its parent has not read its exit status yet.
   return fields === undefined || fields[stateField] === "Z" ? undefined : `${bootId} ${fields[startField]}`;
 }
 
-/** The fields of /proc/<pid>/stat after the program's name; undefined where the process is gone. */
+/** Reads the fields of /proc/<pid>/stat after the program's name; undefined if the process is gone. */
 export async function readStatFields(pid: number): Promise<readonly string[] | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, "utf8");
@@ -35,13 +35,13 @@ export async function readStatFields(pid: number): Promise<readonly string[] | u
   }
 }
 
-/** Where there is no /proc. */
+/** Reads the start of a process by `ps`, for machines without /proc. */
 async function queryPs(pid: number): Promise<string | undefined> {
   try {
     const { stdout } = await run("ps", ["-o", "lstart=", "-p", String(pid)], { timeout: psMs });
     return stdout.trim() || undefined;
   } catch (error) {
-    // ps ends with 1 where there is no such process.
+    // ps ends with 1 if there is no such process.
     if ((error as { code?: unknown }).code === 1) return undefined;
     throw error;
   }

@@ -18,15 +18,15 @@ const sessionField = 3;
 type TableRow = Readonly<{ pid: number; parent: number; session?: number }>;
 
 /**
- * Kills a process and all that it has started, and waits for their end. Pulumi starts each plugin in its own process group: a signal to Pulumi's group ends Pulumi
- * alone, and its plugins would go on making containers.
+ * Kills a process with all its descendants, and waits for their end. Pulumi starts each plugin in its own process group: a signal to
+ * Pulumi's group ends only Pulumi, and its plugins would continue to create containers.
  */
 export async function endProcessTree(root: number): Promise<void> {
   const tree = findTree(root, await readTable());
   const starts = new Map<number, string | undefined>();
   for (const pid of tree) starts.set(pid, await readProcessStart(pid));
   for (const pid of tree) {
-    // What was started since the look is in one of their groups.
+    // Processes that were started since the look are in one of their groups.
     sendSignal(-pid, "SIGKILL");
     sendSignal(pid, "SIGKILL");
   }
@@ -37,7 +37,7 @@ export async function endProcessTree(root: number): Promise<void> {
   await waitUntil(areThere, (there) => !there, { everyMs: lookAgainMs, withinMs: killedWithinMs });
 }
 
-/** A process, what it has started, and what is left in its session of those whose parent has ended. Pure. */
+/** Finds a process, its descendants, and processes left in its session whose parent has ended. Pure. */
 function findTree(root: number, table: readonly TableRow[]): ReadonlySet<number> {
   const tree = new Set([root]);
   for (let before = 0; before < tree.size;) {
@@ -63,7 +63,7 @@ async function readTable(): Promise<readonly TableRow[]> {
   return table;
 }
 
-/** Where there is no /proc. */
+/** Reads the table of processes by `ps`, for machines without /proc. */
 async function queryPs(): Promise<readonly TableRow[]> {
   const { stdout } = await run("ps", ["-A", "-o", "pid=,ppid="], { timeout: psMs, maxBuffer: psBytes });
   return stdout

@@ -2,11 +2,11 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
-/** A backend of Pulumi as it may be kept and printed: its address may hold a password. */
+/** A backend of Pulumi in a form that may be stored and printed: its address may contain a password. */
 export const pulumiBackend = z.object({
   /** The address without user and options. */
   shown: z.string(),
-  /** Hash of what distinguishes it from another one. */
+  /** Hash of the parts that distinguish it from other backends. */
   sha256: z.string(),
 });
 
@@ -16,8 +16,8 @@ export type PulumiBackend = Readonly<z.output<typeof pulumiBackend>>;
 const directoryAddress = /^file:\/\/[^@/]*(?:\/.*)?$/;
 
 /**
- * Finds what a backend is known by. Of a Pulumi Cloud that is the origin alone, as Pulumi adds the page of whoever is logged in; of another one the
- * address without its password, which may change while the database stays the same. Pure.
+ * Identifies a backend. A Pulumi Cloud by its origin alone, because Pulumi adds the page of the user who is logged in; any other by its
+ * address without the password, which may change while the database stays the same. Pure.
  */
 export function identifyBackend(address: string): PulumiBackend {
   const url = URL.parse(address);
@@ -27,7 +27,7 @@ export function identifyBackend(address: string): PulumiBackend {
   return { shown, sha256: hash("sha256", url?.href ?? address) };
 }
 
-/** Says that Pulumi is logged in to another backend than the one that is needed, and what to do. Pure. */
+/** Explains that Pulumi is logged in to another backend than the one needed, and what to do. Pure. */
 export function explainOtherBackend(needed: PulumiBackend, found: PulumiBackend): string {
   const other = found.shown === needed.shown ? "the same with another user or other options" : found.shown;
   return `it was begun over ${needed.shown}, and Pulumi is logged in to ${other}: ${formatLogin(needed)}`;
@@ -45,7 +45,7 @@ function isCloud(address: string): boolean {
 
 function shorten(address: string, url: URL | null): string {
   if (directoryAddress.test(address)) return address;
-  // Of what can't be taken apart any piece may be the password.
+  // Any part of an address that can't be parsed may be the password.
   if (url === null) return `${/^[a-z][a-z\d+.-]*(?=:\/\/)/i.exec(address)?.[0] ?? "unknown"}:…`;
   return `${url.protocol}//${url.host}${url.pathname}`;
 }

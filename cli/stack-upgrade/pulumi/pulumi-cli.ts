@@ -7,7 +7,7 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { identifyBackend, type PulumiBackend } from "./pulumi-backend.ts";
 import { PulumiError, type PulumiRun, type RunPulumi } from "./pulumi-process.ts";
 
-/** The values of a stack's configuration by whole key; a secret has none. */
+/** Values of a stack's configuration by whole key; undefined for a secret. */
 export type ConfigValues = Readonly<Record<string, string | undefined>>;
 
 /** Values to set by whole key; undefined removes the key. */
@@ -21,29 +21,29 @@ export type PreviewedStep = Readonly<z.output<typeof stepShape>>;
 /** One `pulumi up`; see {@link PulumiRun}. */
 export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLine" | "onBegin">>>;
 
-/** The part of a stack's state that an upgrade reads. */
+/** Part of a stack's state that an upgrade reads. */
 export type PulumiState = Readonly<{
-  /** The engine's ids of the containers, and the places of StatefulSets in their cluster (`namespace/name`), by their URNs. */
+  /** By URN: the engine's ids of containers, and the places of StatefulSets in their cluster (`namespace/name`). */
   containers: ReadonlyMap<string, string>;
   statefulSets: ReadonlyMap<string, string>;
-  /** URNs of what was being made when an update was killed. */
+  /** URNs of resources that were being created when an update was killed. */
   pendingCreations: readonly string[];
 }>;
 
-/** What an upgrade runs of Pulumi's command line for one stack. Each throws {@link PulumiError}. */
+/** Commands of Pulumi's command line that an upgrade runs for one stack. Each throws {@link PulumiError}. */
 export type PulumiCli = Readonly<{
-  /** The backend that has the state: another one may have a stack of the same name. */
+  /** Reads the backend that has the state: another one may have a stack of the same name. */
   readBackend: () => Promise<PulumiBackend>;
   readConfig: () => Promise<ConfigValues>;
   readOutputs: () => Promise<unknown>;
-  /** What an update with a changed configuration would do; the stack's own stays as it is. */
+  /** Previews an update with a changed configuration; the stack's own stays as it is. */
   preview: (change: ConfigChange) => Promise<readonly PreviewedStep[]>;
   setConfig: (change: ConfigChange) => Promise<void>;
   update: (options: PulumiUpdate) => Promise<void>;
-  /** Takes what really runs of these resources into the state. */
+  /** Reads the real state of these resources into Pulumi's. */
   refresh: (urns: readonly string[], withinMs: number) => Promise<void>;
   readState: () => Promise<PulumiState>;
-  /** Removes whatever lock the stack has: for one whose update is known to be no more. */
+  /** Removes any lock of the stack: for a lock whose update is known to have ended. */
   removeLocks: () => Promise<void>;
 }>;
 
@@ -64,7 +64,7 @@ const exportShape = z.object({
 });
 const previewShape = z.object({ steps: z.array(stepShape).default([]) });
 
-/** Creates the way to a stack by Pulumi's command line. */
+/** Creates a client of a stack over Pulumi's command line. */
 export function createPulumiCli(
   { stack, configFile }: Readonly<{ stack: string; configFile: string }>,
   { run }: Readonly<{ run: RunPulumi }>,
@@ -135,7 +135,7 @@ export function createPulumiCli(
 
 const shownChars = 2_000;
 
-/** What failed stands in the document that it prints, before a summary. */
+/** Finds the errors of a preview in the document that it prints, before a summary. */
 function explainPreview(error: PulumiError): PulumiError {
   const reported = [...error.said.matchAll(/"message": ("(?:[^"\\]|\\.)*"),\s*"severity": "error"/g)];
   if (reported.length === 0) return error;
@@ -145,7 +145,7 @@ function explainPreview(error: PulumiError): PulumiError {
   return new PulumiError(`pulumi preview failed: ${words.slice(0, shownChars)}`, error.said, { cause: error });
 }
 
-/** A value as Pulumi prints it in JSON: a text, or what an object of YAML became. */
+/** Formats a value that Pulumi printed as JSON: text as it is, an object of YAML as JSON. */
 function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : JSON.stringify(value);

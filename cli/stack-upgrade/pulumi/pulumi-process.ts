@@ -6,11 +6,11 @@ import { pause } from "#daemon/time.ts";
 import { endProcessTree } from "./process-tree.ts";
 import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";
 
-/** Pulumi could not do what was requested; the message has its words, in which it hides secrets itself. */
+/** Failure of Pulumi; the message has its own words, in which it hides secrets itself. */
 export class PulumiError extends Error {
   override readonly name = "PulumiError";
   readonly code = "pulumi_error";
-  /** The end of what it said. */
+  /** End of its output. */
   readonly said: string;
 
   constructor(message: string, said = "", options?: ErrorOptions) {
@@ -25,13 +25,13 @@ export type PulumiRun = Readonly<{
   withinMs: number;
   /** Called with each line as it comes. */
   onLine?: (line: string) => void;
-  /** Called with the process before the program begins in it; where that fails, or this process ends meanwhile, the program never begins. */
+  /** Called with the process id before the program starts in it; if that throws, or this process ends meanwhile, the program never starts. */
   onBegin?: (pid: number) => Promise<void>;
 }>;
 
 export type PulumiProcessOptions = Readonly<{
   program?: string;
-  /** How long it may take after an interrupt, before it is killed. */
+  /** Time from an interrupt until it is killed. */
   notedMs?: number;
 }>;
 
@@ -40,19 +40,19 @@ export type RunPulumi = (run: PulumiRun) => Promise<string>;
 
 const wordsLength = 65_536;
 /**
- * How long an update that is interrupted may take to note what it has done: Pulumi waits for the calls that it has begun, and its Docker provider for a container that
- * does not get well, which is 300 seconds for a sidecar whose node is silent.
+ * Time for an interrupted update to record its changes: Pulumi waits for calls that it has begun, and its Docker provider for a container
+ * that does not become healthy, which is 300 seconds for a sidecar whose node is silent.
  */
 export const interruptMs = 420_000;
 const lookAgainMs = 250;
 const shownLines = 6;
 
-/** Becomes the program that its arguments name, once it is told to; ends where nobody is left to tell it. */
+/** Shell that waits for the word `go`, and then becomes the program in its arguments; it ends if its parent is gone. */
 const gate = 'read -r word <&3 && [ "$word" = go ] && exec "$@" 3<&-';
 
 /**
- * Creates the way to run Pulumi's command line; no shell reads its arguments. In its own process group, and printing into files: neither a Ctrl-C nor a kill of this
- * process ends an update in the middle. Throws {@link PulumiError} for any end but status 0.
+ * Creates a function that runs Pulumi's command line; no shell reads its arguments. It has its own process group and prints into files, so
+ * that neither a Ctrl-C nor a kill of this process interrupts an update. Throws {@link PulumiError} for any end but status 0.
  */
 export function createPulumiProcess(
   directory: string,
@@ -90,7 +90,7 @@ export function createPulumiProcess(
 async function openGate({ pid, stdio }: ChildProcess, onBegin: PulumiRun["onBegin"]): Promise<void> {
   const opening = stdio[3];
   if (onBegin === undefined || pid === undefined || !(opening instanceof Writable)) return;
-  // One that has ended meanwhile is reported by its exit status.
+  // A process that has ended meanwhile is reported by its exit status.
   opening.on("error", () => {});
   try {
     await onBegin(pid);
@@ -108,7 +108,7 @@ type Following = Readonly<{
   onLine: PulumiRun["onLine"];
 }>;
 
-/** Passes on the lines of a program until its end, and ends it at a limit; returns which one that was. */
+/** Passes on the lines of a program until its end, and interrupts it at a limit; returns that limit in words. */
 async function followToEnd(
   child: ChildProcess,
   { files, withinMs, notedMs, onLine }: Following,
@@ -124,7 +124,7 @@ async function followToEnd(
     const why = over === undefined ? await findLimit(files, nowMs - beganMs, withinMs) : undefined;
     if (why !== undefined) {
       over = { why, atMs: nowMs };
-      // Once: Pulumi takes a second one for the wish to end without noting what it has done.
+      // Once: on a second one, Pulumi ends without recording its changes.
       child.kill("SIGINT");
     }
     await pause(lookAgainMs);
@@ -139,7 +139,7 @@ async function findLimit(files: readonly ScratchFile[], runMs: number, withinMs:
   return undefined;
 }
 
-/** The lines that say what failed, which stand before a summary; else the last ones. */
+/** Picks the lines that report errors, which come before a summary; else the last lines. */
 function pickLines(text: string): string {
   const lines = text.split("\n").map((line) => line.trim());
   const errors = new Set(lines.filter((line) => line.startsWith("error: ") && line !== "error: update failed"));

@@ -26,8 +26,8 @@ import {
 import { createWorldTime } from "./world-time.ts";
 
 /**
- * A stack in memory: an engine with two containers and a volume, Pulumi with a configuration, and a node whose data show which versions ran over them. A run can be
- * ended at any change that it makes; what it has begun in containers and processes goes on without it.
+ * Creates a stack in memory: an engine with two containers and a volume, Pulumi with a configuration, and a node whose data show which
+ * versions ran over them. A run can be ended at any change that it makes; its containers and processes continue without it.
  */
 export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind"] = "docker") {
   const state = createState(kind);
@@ -54,7 +54,7 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
     state,
     kills,
     time,
-    /** Has something happen the next time that this is in its middle. */
+    /** Runs `effect` the next time that this event is half done. */
     during: (event: WorldEvent, effect: () => void) => void met.set(event, effect),
     /** Somebody else starts the node. */
     startNode: () =>
@@ -68,11 +68,11 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
     },
     image: () => state.containers.get(names.node)?.image,
     areRunning: () => [...state.containers.values()].every(({ running }) => running),
-    /** Every update is killed in the middle, and leaves its lock. */
+    /** Kills every update halfway, so that it leaves its lock. */
     crashUpdates: () => {
       for (const { task } of state.processes.values()) task?.end();
     },
-    /** What of a killed command does not go on: a process that was not let go yet. */
+    /** Removes processes that end with a killed command: those that were not let go yet. */
     bury: () => {
       for (const [pid, { task }] of state.processes) if (task === undefined) state.processes.delete(pid);
     },
@@ -91,7 +91,7 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
   };
 }
 
-/** A node of the old version that runs, and nothing else. */
+/** Creates a state in which only a node of the old version runs. */
 function createState(kind: StackTarget["kind"]): WorldState {
   return {
     containers: new Map([

@@ -11,10 +11,10 @@ import { describeClass, findObject, lookAtClaim } from "./world-objects.ts";
 import { names, startContainer, stopContainer, torn, type WorldParts } from "./world-state.ts";
 import type { TaskStep } from "./world-time.ts";
 
-/** How long a node takes to end. */
+/** Time in ms that a node takes to end. */
 const endMs = 50;
 
-/** Somebody sets the number of the node's pods: the upgrade, or a person. */
+/** Sets the number of the node's pods, as the upgrade or a person does. */
 export function scaleWorld(parts: WorldParts, replicas: number): void {
   const { cluster } = parts.state;
   if (cluster.replicas === replicas) return;
@@ -23,7 +23,7 @@ export function scaleWorld(parts: WorldParts, replicas: number): void {
   reconcile(parts);
 }
 
-/** Pulumi applies what it knows of the StatefulSet. */
+/** Applies the StatefulSet as Pulumi does. */
 export function deployWorld(parts: WorldParts, image: string): void {
   const { cluster } = parts.state;
   cluster.template = image;
@@ -32,7 +32,7 @@ export function deployWorld(parts: WorldParts, image: string): void {
   reconcile(parts);
 }
 
-/** The node's machine has ended its pod: it is gone, unless somebody holds it. */
+/** Ends the node's pod: it is gone then, unless somebody holds it. */
 export function endPod({ state }: WorldParts): void {
   const { cluster } = state;
   if (cluster.pod === undefined) return;
@@ -42,7 +42,7 @@ export function endPod({ state }: WorldParts): void {
   cluster.pod = cluster.pod.held ? { ...cluster.pod, ended } : undefined;
 }
 
-/** What the cluster's controllers do: one pod of the template's image, or none. */
+/** Does the work of the cluster's controllers: one pod of the template's image, or none. */
 function reconcile(parts: WorldParts): void {
   const { state, time } = parts;
   const { cluster } = state;
@@ -159,7 +159,7 @@ function removeObject({ state }: WorldParts, kind: ClusterKind, name: string): v
   state.copy = undefined;
 }
 
-/** A snapshot of a volume is torn that is written to meanwhile, or whose machine has not written all of it yet. */
+/** Lists the steps of a snapshot. It is torn if the volume is written to meanwhile, or its machine has not flushed it yet. */
 function listSnapshotSteps({ state, meet }: WorldParts): readonly TaskStep[] {
   const [before, pods] = [state.live, state.cluster.pods];
   const wasStill = state.cluster.pod === undefined && state.cluster.isFlushed;
@@ -174,7 +174,7 @@ function listSnapshotSteps({ state, meet }: WorldParts): readonly TaskStep[] {
   ];
 }
 
-/** What a pod does to the claim, step by step, as workspace-copy.ts does. */
+/** Lists the steps of a pod's work on the claim, as workspace-copy.ts does it. */
 function listJobSteps({ state, meet }: WorldParts, action: string): readonly TaskStep[] {
   const { marks, cluster } = state;
   const at = (part: number, effect: () => void) => ({ afterMs: part * state.copyMs, effect });

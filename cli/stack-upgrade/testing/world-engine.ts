@@ -36,7 +36,7 @@ export function createWorldEngine(parts: WorldParts): Engine {
     start: (name) => change(() => startContainer(parts, name, find(name)?.image ?? "")),
     remove: (name) =>
       change(() => {
-        // It is killed: a node leaves what it was writing.
+        // It is killed: a node leaves half-written data.
         if (name === names.node && find(name)?.running === true) state.live = [...state.live, torn];
         state.containers.delete(name);
       }),
@@ -69,7 +69,7 @@ export function createWorldEngine(parts: WorldParts): Engine {
   };
 }
 
-/** What a job does to the volume, step by step, as workspace-copy.ts does. */
+/** Lists the steps of a job's work on the volume, as workspace-copy.ts does it. */
 function listSteps({ state, meet }: WorldParts, action: string): readonly TaskStep[] {
   const at = (part: number, effect: () => void) => ({ afterMs: part * state.copyMs, effect });
   const { marks } = state;

@@ -2,7 +2,7 @@ import type { StackTarget } from "../stack-target.ts";
 import type { KillSwitch } from "./kill-switch.ts";
 import type { WorldTask, WorldTime } from "./world-time.ts";
 
-/** What a new version does as soon as it runs. */
+/** Behaviour of a new version as soon as it runs. */
 export type NewVersion =
   | "good"
   | "silent"
@@ -14,17 +14,17 @@ export type NewVersion =
 export const oldImage = "node:0.16.2";
 export const newImage = "node:0.17.0";
 export const oldBlock = "block 1 by 0.16.2";
-/** What is left of data that two have written to at once, or that a killed node has left. */
+/** Data that two programs have written to at once, or that a killed node has left. */
 export const torn = "torn";
 export const prefix = "gatehouse-prod";
 export const names = { node: `${prefix}-node`, sidecar: `${prefix}-sidecar` };
 
 type Container = Readonly<{ image: string; running: boolean; starts: number }>;
 
-/** A `pulumi up`: without a task, it was not let go yet. */
+/** A `pulumi up`; without a task, it was not let go yet. */
 export type WorldProcess = Readonly<{ task: WorldTask | undefined }>;
 
-/** What goes on by itself, and can be met in its middle. */
+/** Work that runs by itself, in the middle of which a test can act. */
 export type WorldEvent = "copy" | "restore" | "update" | "look";
 
 /** The node's pod; `held`: by a finalizer. */
@@ -36,10 +36,10 @@ export type WorldPod = Readonly<{
   ended: "by itself" | "killed" | undefined;
 }>;
 
-/** What a cluster has of a stack. */
+/** State of a stack in a cluster. */
 export type ClusterState = {
   replicas: number;
-  /** The image of the StatefulSet's template. */
+  /** Image in the StatefulSet's template. */
   template: string;
   generation: number;
   /** Whether the upgrade owns the number of replicas, so that Pulumi may not set it. */
@@ -48,67 +48,67 @@ export type ClusterState = {
   pods: number;
   /** Whether the node outlives its grace. */
   isStubborn: boolean;
-  /** Whether all that the node wrote is on the disk, of which a snapshot is taken. */
+  /** Whether everything that the node wrote is on the disk, which a snapshot contains. */
   isFlushed: boolean;
   snapshot: Readonly<{ object: object; task: WorldTask }> | undefined;
-  /** Whether a claim was made of the snapshot. */
+  /** Whether a claim was restored from the snapshot. */
   hasCopyClaim: boolean;
-  /** What speaks against snapshots. */
+  /** Possible obstacles to snapshots. */
   servesSnapshots: boolean;
   classes: readonly Readonly<{ name: string; driver: string; isDefault: boolean }>[];
   forbidden: readonly string[];
 };
 
-/** What there is, apart from the command. */
+/** State of everything but the command. */
 export type WorldState = {
   containers: Map<string, Container>;
-  /** The blocks of the node's data, and of the copy. */
+  /** Blocks in the node's data, and in the copy. */
   live: readonly string[];
   copy: readonly string[] | undefined;
-  /** What the directory of the copy says of it. */
+  /** Marks in the directory of the copy. */
   marks: Set<"half" | "copied" | "restored">;
   jobs: Map<string, Readonly<{ owner: string; task: WorldTask; action?: string }>>;
   config: Record<string, string | undefined>;
-  /** Where Pulumi is logged in to. */
+  /** Backend that Pulumi is logged in to. */
   backend: string;
-  /** The image of the node that Pulumi believes to run. */
+  /** Image of the node in Pulumi's state. */
   pulumiKnows: string | undefined;
   isPulumiThere: boolean;
-  /** What updates were making when they were killed, and what one makes now. */
+  /** Containers that updates were creating when they were killed, or that one creates now. */
   pendingCreations: readonly string[];
-  /** The process that has Pulumi's lock: one that was killed keeps it. */
+  /** Process that holds Pulumi's lock: a killed one keeps it. */
   lockedBy: number | undefined;
   processes: Map<number, WorldProcess>;
-  /** The number of the next process. */
+  /** Id of the next process. */
   nextPid: number;
-  /** The chain goes on from look to look. */
+  /** Number of looks so far: the chain advances with each. */
   looks: number;
-  /** How long a copy and an update take, and how long a node is silent after its start. */
+  /** Durations of a copy, of an update, and of a node's silence after its start. */
   copyMs: number;
   updateMs: number;
   quietMs: number;
-  /** What a cluster has besides; on Docker nobody looks at it. */
+  /** State of the cluster; unused on Docker. */
   cluster: ClusterState;
   /** Whether the copy can't be removed. */
   isRemoveBroken: boolean;
   nodeStartedMs: number;
-  /** What was begun, in order: containers and jobs. */
+  /** Containers and jobs that were started, in order. */
   begun: string[];
 };
 
-/** What the parts of a world share. */
+/** Objects that the parts of a world share. */
 export type WorldParts = Readonly<{
   state: WorldState;
   newVersion: NewVersion;
-  /** Where the stack runs. */
+  /** Kind of the stack's platform. */
   kind: StackTarget["kind"];
   kills: KillSwitch;
   time: WorldTime;
-  /** Notes that something is half done. */
+  /** Reports that an event is half done. */
   meet: (event: WorldEvent) => void;
 }>;
 
-/** How long a command waits between two looks at what it has begun. */
+/** Time in ms that a command waits between two looks at its work. */
 export const tickMs = 25;
 
 /** Starts a container; one of another image takes its place. */

@@ -1,28 +1,28 @@
 import type { Clock } from "#daemon/clock.ts";
 
-/** Something that is at work by itself: it goes on when the command that began it is killed. */
+/** Work that runs by itself: it continues when the command that began it is killed. */
 export type WorldTask = Readonly<{
   isOver: () => boolean;
-  /** Why it failed, if it did. */
+  /** Returns the reason of its failure; undefined if it has not failed. */
   failure: () => string | undefined;
-  /** Ends it where it is. */
+  /** Ends it before its next step. */
   end: () => void;
 }>;
 
-/** What a task does, and how long after its beginning; to throw fails it. */
+/** A step of a task, `afterMs` after its beginning; if `effect` throws, the task fails. */
 export type TaskStep = Readonly<{ afterMs: number; effect: () => void }>;
 
-/** Time that goes by only when somebody lets it. */
+/** Time that passes only by `advance`. */
 export type WorldTime = Readonly<{
   clock: Clock;
-  /** Lets time go by, and with it the work of all tasks. */
+  /** Lets time pass, and all tasks work. */
   advance: (ms: number) => void;
   begin: (steps: readonly TaskStep[]) => WorldTask;
 }>;
 
 type Running = { readonly steps: TaskStep[]; readonly beganMs: number; failure: string | undefined };
 
-/** Creates time at its beginning. */
+/** Creates time at 0 ms. */
 export function createWorldTime(): WorldTime {
   let nowMs = 0;
   const running: Running[] = [];
