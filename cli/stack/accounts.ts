@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { mnemonicToAccount } from "viem/accounts";
 import { bytesToHex, type Address, type Hex } from "viem";
 
-/** The words that anvil funds accounts from; known to everyone, so used by the embedded stack alone. */
+/** Mnemonic of the accounts that anvil funds; known to everyone, so only for the embedded stack. */
 export const embeddedMnemonic = "test test test test test test test test test test test junk";
 
 /** An account of the embedded stack. */
 export type EmbeddedAccount = Readonly<{ address: Address; privateKey: Hex }>;
 
-/** Who is who in the embedded stack. */
+/** Accounts of the embedded stack, by role. */
 export type EmbeddedAccounts = Readonly<{ signer: EmbeddedAccount; client: EmbeddedAccount; payee: EmbeddedAccount }>;
 
-/** Accounts 0, 1 and 2 of {@link embeddedMnemonic}: the facilitator's signer, the paying client, the payee. */
+/** Derives accounts 0, 1 and 2 of {@link embeddedMnemonic}: the facilitator's signer, the paying client, the payee. */
 export function deriveEmbeddedAccounts(): EmbeddedAccounts {
   return { signer: account(0), client: account(1), payee: account(2) };
 }
@@ -24,7 +24,7 @@ function account(addressIndex: number): EmbeddedAccount {
   return { address: derived.address, privateKey: bytesToHex(key) };
 }
 
-/** Writes a key to a file that its owner alone can read, and returns the file's path. */
+/** Writes a key to a file that only its owner can read, and returns the file's path. */
 export async function writeKeyFile(directory: string, name: string, { privateKey }: EmbeddedAccount): Promise<string> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, name);

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * The environment of a child: what the embedded stack sets, with the person's own variables over it. A secret that the person
- * gives by `NAME` takes the place of the stack's `NAME_FILE`, because a service takes one of the two only.
+ * Builds the environment of a child: the embedded stack's variables, overridden by the person's own. A secret that the person gives by
+ * `NAME` replaces the stack's `NAME_FILE`, because a service accepts only one of the two.
  */
 export function buildChildEnvironment(
   defaults: Readonly<Record<string, string>>,
@@ -18,17 +18,17 @@ export function buildChildEnvironment(
   return { ...Object.fromEntries(kept), ...Object.fromEntries(given) };
 }
 
-/** Whether what started this process is still there. */
+/** A watch that aborts `gone` once the process that started this one has ended. */
 export type LauncherWatch = Disposable & Readonly<{ gone: AbortSignal }>;
 
 const intervalMs = 250;
 
-/** Shells that a package manager runs its scripts with; one of them may stand between it and this process. */
+/** Shells that a package manager runs its scripts with; one of them may be between it and this process. */
 const shells: ReadonlySet<string> = new Set(["sh", "dash", "bash", "ash", "busybox", "zsh"]);
 
 /**
  * Watches the package manager that runs this process as a script (`npm start`): one that is killed with -9 notifies nobody, and the stack
- * would run on without a terminal. Started by anything else, nothing is watched: a shell may end before what it started.
+ * would keep running without a terminal. Watches no other parent: a shell may end before the processes that it started.
  */
 export function watchLauncher(env: Variables): LauncherWatch {
   const gone = new AbortController();
@@ -40,7 +40,7 @@ export function watchLauncher(env: Variables): LauncherWatch {
   return { gone: gone.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** This process's parent, and where that is a shell its parent, too; without Linux's /proc the parent alone. */
+/** Reads the id of this process's parent and, if that is a shell, of its parent; without Linux's /proc only of the former. */
 function launchers(): string {
   try {
     // proc(5): pid (comm) state ppid …; the name in brackets may hold anything.

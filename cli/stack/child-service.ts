@@ -14,13 +14,13 @@ export type ChildServiceSpec = Readonly<{
   env: Readonly<Record<string, string>>;
 }>;
 
-/** Where children are started and what is bounded. */
+/** Program, directory of logs and deadlines of children. */
 export type ChildServiceOptions = Readonly<{
   program: string;
   logDirectory: string;
   readyDeadlineMs: number;
   stopDeadlineMs: number;
-  /** Cuts the start off. */
+  /** Aborts the start. */
   signal: AbortSignal;
 }>;
 
@@ -31,7 +31,7 @@ export type ChildService = AsyncDisposable &
     pid: number;
     urls: Readonly<Record<string, string>>;
     readyAfterMs: number;
-    /** Resolves with what ended the process. */
+    /** Resolves with the process's end, in words. */
     exited: Promise<string>;
   }>;
 
@@ -68,7 +68,7 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
   }
 }
 
-/** A log that can't be trimmed now, because the disk is full or no descriptor is left, is trimmed at a later look. */
+/** Trims a log; if that fails, because the disk is full or no descriptor is left, a later call does it. */
 function trimLater(logPath: string): void {
   try {
     trimLogFile(logPath);
@@ -80,19 +80,19 @@ function trimLater(logPath: string): void {
 function forkService({ name, env }: ChildServiceSpec, program: string, logPath: string): ChildProcess {
   const log = openLogFile(logPath);
   try {
-    // A separate group, so that Ctrl-C reaches this process alone and it decides the order of the stop.
+    // A separate group, so that Ctrl-C reaches only this process, which decides the order of the stop.
     return fork(program, [name], { env: { ...env }, detached: true, stdio: ["ignore", log, log, "ipc"] });
   } finally {
     closeSync(log);
   }
 }
 
-/** Resolves with how it ended, or why it never ran. */
+/** Waits for the end of a process; resolves with its status or signal, or the reason why it never ran. */
 async function exit(child: ChildProcess): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   child.once("exit", (status, signal) => resolve(signal ?? `status ${status}`));
   child.on("error", (error: NodeJS.ErrnoException) => {
-    // What happens to a child that runs, such as a message that can't be sent, is seen when it ends.
+    // Errors of a running child, such as a message that can't be sent, show when it ends.
     if (child.pid === undefined) resolve(`${error.code ?? error.message}, before it ran`);
   });
   return promise;
@@ -130,7 +130,7 @@ export function openLogFile(path: string): number {
   return openSync(path, "a", 0o600);
 }
 
-/** Starts a log file over once it is larger than 10 MiB, and keeps what it held as `<path>.1`. Writers append, so none is lost sight of. */
+/** Truncates a log file that is larger than 10 MiB, and keeps its content as `<path>.1`. Writers append, so they continue in the same file. */
 export function trimLogFile(path: string): void {
   if (!existsSync(path) || statSync(path).size <= logBytesMax) return;
   copyFileSync(path, `${path}.1`);

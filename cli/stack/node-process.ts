@@ -6,10 +6,10 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { findRunningNode } from "#devnet/node/running-node.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 
-/** Where a node is: the folder of `ops`, and the one of its process id. */
+/** Folders of a node: that of `ops`, and that of its process id. */
 type NodePlace = Readonly<{ directory: string; runDirectory: string }>;
 
-/** How the node is started and stopped. */
+/** Folders of the node, and deadlines of its start and stop. */
 export type NodeProcessOptions = Readonly<{
   /** Folder of `ops` and `node.conf`. */
   binDirectory: string;
@@ -17,7 +17,7 @@ export type NodeProcessOptions = Readonly<{
   runDirectory: string;
   startDeadlineMs: number;
   stopDeadlineMs: number;
-  /** Cuts the start off. */
+  /** Aborts the start. */
   signal: AbortSignal;
 }>;
 
@@ -28,7 +28,7 @@ export type NodeProcess = AsyncDisposable & Readonly<{ readyAfterMs: number }>;
  * Starts the node as an operator does (specification, "Node command line"): `./ops start --config ./node.conf` in its bin
  * directory; `ops` returns once the node answers.
  *
- * @throws {StartupError} with what `ops` printed.
+ * @throws {StartupError} with the output of `ops`.
  */
 export async function startNode(options: NodeProcessOptions): Promise<NodeProcess> {
   const { binDirectory, runDirectory, startDeadlineMs, signal } = options;
@@ -56,9 +56,9 @@ export async function stopLeftNode(workspace: string, stopDeadlineMs: number): P
 }
 
 /**
- * Stops a node by its own `ops`; one that does not stop in time is killed, so that nothing is left of a stack.
+ * Stops a node by its own `ops`; kills one that does not stop in time, so that nothing is left of a stack.
  *
- * @throws {StartupError} that says so.
+ * @throws {StartupError} if it was killed.
  */
 async function stopNode({ directory, runDirectory }: NodePlace, deadlineMs: number): Promise<void> {
   try {
@@ -71,7 +71,7 @@ async function stopNode({ directory, runDirectory }: NodePlace, deadlineMs: numb
   }
 }
 
-/** How `ops` is run. */
+/** Folder and limits of one run of `ops`. */
 export type RunOpsOptions = Readonly<{ directory: string; deadlineMs: number; signal?: AbortSignal | undefined }>;
 
 const outputKeptCharacters = 4_096;
@@ -79,7 +79,7 @@ const outputKeptCharacters = 4_096;
 /**
  * Runs the node's `./ops` in its bin directory, in its own process group, so that Ctrl-C does not reach the node.
  *
- * @throws {StartupError} with what `ops` printed, when it fails, takes longer than the deadline, or `signal` aborts.
+ * @throws {StartupError} with the output of `ops`, when it fails, takes longer than the deadline, or `signal` aborts.
  */
 export async function runOps(args: readonly string[], { directory, deadlineMs, signal }: RunOpsOptions): Promise<void> {
   const stop = AbortSignal.any([AbortSignal.timeout(deadlineMs), ...(signal === undefined ? [] : [signal])]);

@@ -3,28 +3,28 @@ import { pay } from "#client/pay.ts";
 import type { Paint } from "#daemon/command-line/paint.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 
-/** Who buys what from whom. */
+/** Order for one resource: its URL, token and payee, and the client that pays. */
 export type Purchase = Readonly<{
   url: string;
   network: string;
   token: Address;
   payee: Address;
   clientKey: Hex;
-  /** Where balances are read: the node itself. */
+  /** JSON-RPC endpoint to read balances from: the node itself. */
   rpcUrl: string;
   /** Largest price that the client accepts, in whole tokens, e.g. `0.05`. */
   maxAmount: string;
   timeoutMs: number;
-  /** Print the decoded headers of each step too. */
+  /** Print the decoded headers of each step, too. */
   verbose: boolean;
-  /** Return the document of `gatehouse pay --json`, and leave the resource out of what is printed. */
+  /** Return the document of `gatehouse pay --json`, and don't print the resource. */
   json: boolean;
 }>;
 
 type Output = Readonly<{ write(text: string | Uint8Array): unknown }>;
 
 /**
- * Buys one resource and prints each step, with the payee's balance before and after. Returns with `json` what `gatehouse pay --json` prints.
+ * Buys one resource and prints each step, with the payee's balance before and after. With `json`, returns the document of `gatehouse pay --json`.
  *
  * @throws {StartupError} when the resource is not delivered, or the payee did not get its price.
  */
@@ -60,16 +60,16 @@ export async function purchase(
   return order.json ? JSON.parse(document.join("")) : undefined;
 }
 
-/** Where a balance is read. */
+/** Token and account of a balance, and the endpoint to read it from. */
 export type BalanceQuery = Readonly<{ rpcUrl: string; token: Address; account: Address; timeoutMs: number }>;
 
-/** The token balance of an account, in the token's smallest units, read from the chain. */
+/** Reads the token balance of an account from the chain, in the token's smallest units. */
 export async function readTokenBalance({ rpcUrl, token, account, timeoutMs }: BalanceQuery): Promise<bigint> {
   const client = createPublicClient({ transport: http(rpcUrl, { timeout: timeoutMs, retryCount: 0 }) });
   return client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [account] });
 }
 
-/** An amount of a token with 6 decimals as a person reads it, e.g. `1000000.01 USDC`. */
+/** Formats an amount of a token with 6 decimals, e.g. `1000000.01 USDC`. */
 export function formatUsdc(amount: bigint): string {
   return `${formatUnits(amount, 6)} USDC`;
 }

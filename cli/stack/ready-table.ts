@@ -1,10 +1,10 @@
 import Table from "cli-table3";
 import type { Paint } from "#daemon/command-line/paint.ts";
 
-/** One row: what runs, where, and how long it took to be ready. */
+/** One row: a running part, its URL, and the time until it was ready, in ms. */
 export type ReadyRow = Readonly<{ name: string; url: string; readyAfterMs: number }>;
 
-/** The table of what runs where; the first row is where a person looks first. */
+/** Formats the table of running parts; the first row, where a person looks first, is highlighted. */
 export function formatReadyTable(rows: readonly ReadyRow[], paint: Paint): string {
   const table = new Table({
     head: ["name", "URL", "ready after ms"].map((title) => paint("bold", title)),
@@ -22,7 +22,7 @@ export type StackDocument = Readonly<{
   parts: readonly ReadyRow[];
   /** The page about all services, with `--overview`. */
   overview: string | undefined;
-  /** What `gatehouse pay --json` prints. */
+  /** Document of `gatehouse pay --json`. */
   purchase: unknown;
   paidAfterMs: number;
 }>;

@@ -7,7 +7,7 @@ const accounts = deriveEmbeddedAccounts();
 const key = { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: accounts.signer.privateKey };
 const file = "GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE";
 
-/** Where the children of a stack in `/stack` have to keep pushed metrics. */
+/** Finds the files of pushed metrics that the children of a stack in `/stack` are given. */
 function pushedMetrics(own: Readonly<Record<string, string>> = {}) {
   const env = { ...key, ...own };
   const directory = locateStateDirectory("/stack");

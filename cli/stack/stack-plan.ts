@@ -33,7 +33,7 @@ export type StackPlan = Readonly<{
   devnet: DevnetSettings;
   urls: Readonly<{ upstream: string; sidecar: string; gateway: string; resourceServer: string }>;
   ports: readonly WantedPort[];
-  /** Who answers Prometheus. */
+  /** Services that Prometheus scrapes. */
   scraped: readonly ScrapeTarget[];
   /** The whole environment of each child. */
   environments: Readonly<Record<ChildName, Record<string, string>>>;
@@ -44,7 +44,7 @@ export type StackPlanOptions = Readonly<{
   directory: StateDirectory;
   accounts: EmbeddedAccounts;
   signerKeyFile: string;
-  /** The person's own environment; it wins over what the stack sets. */
+  /** The person's own environment; it wins over the stack's variables. */
   env: Variables;
 }>;
 
@@ -127,7 +127,7 @@ function want(
   return { owner, host, port, setting: toEnvironmentName(service, path) };
 }
 
-/** Where a listener is reached from this machine; one on every address is on loopback, too. */
+/** Builds the target of a service's listener as reached from this machine; one on every address is on loopback, too. */
 function scrapeTarget(service: ScrapedService, { host, port }: Listener): ScrapeTarget {
   const row = stackServices[service];
   const labels = "honorLabels" in row ? { honorLabels: row.honorLabels } : {};

@@ -13,7 +13,7 @@ import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
 import { openLogFile } from "./child-service.ts";
 
-/** Where a Prometheus over an embedded stack runs, and what it scrapes. */
+/** Options of a Prometheus that scrapes an embedded stack. */
 export type StackPrometheusOptions = Readonly<{
   targets: readonly ScrapeTarget[];
   port: number;
@@ -25,7 +25,7 @@ export type StackPrometheusOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A Prometheus that runs. Disposing of it ends it. */
+/** A running Prometheus. Disposing of it ends it. */
 export type StackPrometheus = AsyncDisposable & Readonly<{ url: string; readyAfterMs: number }>;
 
 /** Often, because a person waits for it; the alerts' rules bear up to two minutes. */
@@ -34,13 +34,13 @@ const lookEveryMs = 200;
 const lastWordsCharactersMax = 2_000;
 
 /**
- * Ends the program when whoever holds the other end of its standard input is gone, however it went; nothing watches once it has ended by itself. What
- * it keeps is for its user alone.
+ * Shell script that ends the program once the other end of its standard input is closed, also by a kill; the watch ends with the program.
+ * Only its user can read its files.
  */
 const endsWithItsParent =
   'umask 077; exec 3<&0; "$@" </dev/null & program=$!; (cat <&3 >/dev/null; kill "$program") & watch=$!; wait "$program"; status=$?; kill "$watch" 2>/dev/null; exit "$status"';
 
-/** @throws {StartupError} that says what to install, where Prometheus is not on PATH. */
+/** @throws {StartupError} that says what to install, if Prometheus is not on PATH. */
 export function requirePrometheus(): void {
   if (spawnSync("prometheus", ["--version"], { stdio: "ignore" }).status === 0) return;
   throw new StartupError(
@@ -76,7 +76,7 @@ export async function startStackPrometheus(options: StackPrometheusOptions): Pro
   return { url, readyAfterMs: Math.round(performance.now() - startedAt), [Symbol.asyncDispose]: stop };
 }
 
-/** JSON, which YAML contains and Prometheus therefore reads. */
+/** Writes the configuration as JSON, which is YAML and so can be read by Prometheus. */
 async function writeConfiguration({ directory, targets }: StackPrometheusOptions): Promise<void> {
   const runbooks = pathToFileURL(fileURLToPath(new URL("../../docs/runbooks", import.meta.url))).href;
   const config = buildPrometheusConfig({
@@ -103,14 +103,14 @@ function spawnPrometheus({
     "--storage.tsdb.retention.time=1d",
     "--storage.tsdb.retention.size=512MB",
     `--web.listen-address=127.0.0.1:${port}`,
-    // Keeps which trace a duration was seen in, where the gateway traces; none come from one that does not.
+    // Stores the trace of a duration (an exemplar), if the gateway traces.
     "--enable-feature=exemplar-storage",
-    // Its default lets the script of any page read it that this machine's browser opens.
+    // By default, a script of any page in this machine's browser may read it.
     "--web.cors.origin=^$",
   ];
   const log = openLogFile(logPath);
   try {
-    // A separate group, so that Ctrl-C reaches the stack alone and it decides the order of the stop.
+    // A separate group, so that Ctrl-C reaches only the stack, which decides the order of the stop.
     return spawn("sh", ["-c", endsWithItsParent, "sh", ...command], { detached: true, stdio: ["pipe", log, log] });
   } finally {
     closeSync(log);
@@ -131,7 +131,7 @@ async function endedEarly(exited: Promise<unknown[]>, logPath: string): Promise<
   );
 }
 
-/** Its end comes with that of its standard input; what is killed is its group, which its watch belongs to. */
+/** Stops Prometheus by closing its standard input; after the deadline, kills its group, which includes its watch. */
 async function stopPrometheus(child: ChildProcess, { deadlineMs }: Readonly<{ deadlineMs: number }>): Promise<void> {
   const stop = () => void child.stdin?.end();
   const kill = () => {

@@ -27,11 +27,11 @@ import { formatThingsToTry } from "./things-to-try.ts";
 export type StackOptions = Readonly<{
   /** Stop after the payment. */
   once: boolean;
-  /** Forget what an earlier stack left. */
+  /** Remove the files of an earlier stack. */
   fresh: boolean;
   /** Print the decoded headers of the payment. */
   verbose: boolean;
-  /** Print one JSON document once the request is bought, and all else to `stderr`. */
+  /** Print one JSON document once the request is bought, and everything else to `stderr`. */
   json: boolean;
   stateDirectory: string;
   /** Port of a Prometheus over the stack; absent: none runs. */
@@ -48,7 +48,7 @@ export type StackDependencies = Readonly<{ stdout: Output; stderr: Output; paint
 
 const limits = {
   readyDeadlineMs: 30_000,
-  /** The resource server first, then all else at the same time: together less than the 5 s in which Ctrl-C ends everything. */
+  /** The resource server first, then all others at the same time: together less than the 5 s in which Ctrl-C ends everything. */
   frontStopDeadlineMs: 1_500,
   backStopDeadlineMs: 3_000,
   restartsMax: 5,
@@ -62,12 +62,12 @@ const releasesMemory = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072"
 const maxPrice = "0.05";
 const purchaseTimeoutMs = 30_000;
 
-/** What a shell expects of a command that Ctrl-C ended before its work was done. */
+/** Exit status that shells expect of a command that Ctrl-C ended before its work was done. */
 const interruptedStatus = 130;
 
 /**
- * Runs the embedded stack: every part its own process, one paid request, then up until SIGINT or SIGTERM. Returns the
- * exit status: 0, 1 when a step failed, which `stderr` names, or 130 when it was stopped before the payment.
+ * Runs the embedded stack: each part in its own process, one paid request, then up until SIGINT or SIGTERM. Returns the exit status: 0; 1 if a
+ * step failed, which `stderr` names; or 130 if it was stopped before the payment.
  */
 export async function runStack(options: StackOptions, dependencies: StackDependencies): Promise<number> {
   const { stdout, stderr, paint } = dependencies;
@@ -116,7 +116,7 @@ type Start = Readonly<{ directory: StateDirectory; startedAt: number }> &
   Pick<StackOptions, "env" | "observe" | "overview" | "verbose" | "json">;
 type Running = StackDependencies & Readonly<{ signal: AbortSignal }>;
 
-/** Brings everything up and buys one request; returns what there is to try next, and what a program gets. */
+/** Starts everything and buys one request; returns hints for a person on what to try next, and the document for a program. */
 async function startAndBuy(
   { directory, startedAt, env, observe, overview, verbose, json }: Start,
   resources: AsyncDisposableStack,
@@ -171,13 +171,13 @@ function extraPorts({ observe, overview }: Pick<Start, "observe" | "overview">):
   return wanted.flatMap(({ port, ...one }) => (port === undefined ? [] : [{ ...one, host: "127.0.0.1", port }]));
 }
 
-/** Serves the page about all services; loaded only once the purchase is over, because a server takes the global `Response` of `fetch` over. */
+/** Serves the page about all services; loaded only after the purchase, because a server replaces the global `Response` of `fetch`. */
 async function serveOverview(plan: StackPlan, port: number, resources: AsyncDisposableStack): Promise<string> {
   const { startStackOverview } = await import("./stack-overview.ts");
   return `${resources.use(await startStackOverview(plan, port)).url}/`;
 }
 
-/** Runs Prometheus over what runs already. Loaded only where it is requested: the other starts do not need the rules. */
+/** Starts Prometheus for the running services. Loaded only on request: other starts do not need the rules. */
 async function startObserver(
   { scraped: targets }: StackPlan,
   { prometheus: directory, logs: logDirectory }: StateDirectory,
@@ -194,7 +194,7 @@ async function startObserver(
 
 type StartedParts = Readonly<{ rows: readonly ReadyRow[]; configPath: string }>;
 
-/** Starts what depends on nothing, then what needs the node, then what needs the facilitator; stops in reverse. */
+/** Starts the parts that depend on nothing, then those that need the node, then the one that needs the facilitator; stops in reverse. */
 async function startParts(
   plan: StackPlan,
   directory: StateDirectory,

@@ -6,7 +6,7 @@ import type { Address } from "viem";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { keepPrivate } from "#daemon/files/atomic-file.ts";
 
-/** Where the embedded stack keeps what it knows: all of it under one folder. */
+/** Paths of the embedded stack's files, all under one folder. */
 export type StateDirectory = Readonly<{
   root: string;
   node: string;
@@ -20,7 +20,7 @@ export type StateDirectory = Readonly<{
   routes: string;
 }>;
 
-/** Names the places under `root`; makes nothing. */
+/** Locates the files under `root`; creates nothing. */
 export function locateStateDirectory(root: string): StateDirectory {
   const at = resolve(root);
   return {
@@ -43,7 +43,7 @@ export async function createStateDirectory(directory: StateDirectory): Promise<v
   await mkdir(directory.keys, { recursive: true, mode: 0o700 });
 }
 
-/** The routes file of the embedded stack: `GET /data` for one cent, from the sample upstream. */
+/** Renders the routes file of the embedded stack: `GET /data` for one cent, from the sample upstream. */
 export function renderRoutesFile(chainId: number, payee: Address, upstreamUrl: string): string {
   const routes = {
     "GET /data": {
@@ -64,8 +64,8 @@ export function renderRoutesFile(chainId: number, payee: Address, upstreamUrl: s
 const lockName = "stack.lock";
 
 /**
- * Makes this process the only stack on a state directory until the result is disposed of. The kernel takes the lock back from
- * a killed process. The lock's file also marks the folder as a stack's own: `fresh` empties no other.
+ * Locks a state directory for this process until the result is disposed of. The kernel releases the lock of a killed process. The
+ * lock's file also marks the folder as a stack's own: `fresh` empties no other.
  *
  * @throws {StartupError} when another stack runs on the directory, or `fresh` would empty a folder that no stack made.
  */
@@ -86,13 +86,13 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
   return { [Symbol.dispose]: () => lock.close() };
 }
 
-/** Removes everything that an earlier stack left, but for the lock that this process holds. */
+/** Removes all files of an earlier stack, except for the lock that this process holds. */
 export async function clearStateDirectory({ root }: StateDirectory): Promise<void> {
   const entries = readdirSync(root).filter((name) => !name.startsWith(lockName));
   await Promise.all(entries.map((name) => rm(join(root, name), { recursive: true, force: true })));
 }
 
-/** The log files of a stack's services, by its folder; none where it has written none. */
+/** Lists the log files of a stack's services in its folder; empty if there are none. */
 export async function readStackLogs(folder: string): Promise<readonly string[]> {
   const { logs } = locateStateDirectory(folder);
   try {

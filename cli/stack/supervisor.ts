@@ -6,14 +6,14 @@ import {
   type ChildServiceSpec,
 } from "./child-service.ts";
 
-/** How often a service that dies is started again. */
+/** Bounds on restarts of a service that dies: `restartsMax` within `windowMs`, each after `pauseMs`. */
 export type RestartLimits = Readonly<{ restartsMax: number; windowMs: number; pauseMs: number }>;
 
-/** Shows the person at the terminal what happens to a service. */
+/** Reports an event of a service to the person at the terminal. */
 export type Announce = (line: string) => void;
 
 /**
- * Starts a service, and starts it again when it ends although nobody stopped it, up to `restartsMax` times in `windowMs`.
+ * Starts a service, and restarts it if it ends although nobody stopped it, up to `restartsMax` times in `windowMs`.
  * Disposing of the result stops the service that runs at that time.
  */
 export async function supervise(
@@ -74,9 +74,9 @@ type Started<Starts extends readonly Promise<AsyncDisposable>[]> = {
 export type PartGroup = AsyncDisposable &
   Readonly<{
     /**
-     * Waits for parts that start at the same time and takes them in, also those that started alongside one that failed.
+     * Waits for parts that start at the same time and adds them, also those that started alongside one that failed.
      *
-     * @throws what the first part that failed threw.
+     * @throws the error of the first part that failed.
      */
     start: <const Starts extends readonly Promise<AsyncDisposable>[]>(starts: Starts) => Promise<Started<Starts>>;
   }>;
