@@ -183,7 +183,7 @@ describe.skipIf(!hasAnalyze)(
   },
 );
 
-/** How much a unit leaves exposed, from 0 to 10. */
+/** Measures the exposure of a unit, from 0 to 10. */
 function exposure(service: InstallRequest["service"]): number {
   const args = ["security", "--offline=yes", "--no-pager", unitPath(service)];
   const { stdout, stderr } = spawnSync("systemd-analyze", args, { encoding: "utf8" });

@@ -28,7 +28,7 @@ export type InstallOptions = Readonly<{
 }>;
 
 /**
- * Installs a service of systemd, or removes it: shows what it will do, asks, does it. Nothing is started unless that was requested.
+ * Installs a service of systemd, or removes it: shows the plan, asks to confirm it, and carries it out. Starts nothing unless requested.
  *
  * @returns the exit status.
  */
@@ -67,7 +67,7 @@ function factsOf({ service, user, settings }: InstallOptions) {
 
 type Systemctl = readonly ["systemctl", ...string[]];
 
-/** The commands for systemd: with another root, none. */
+/** Builds the commands for systemd; none if the root is another system's. */
 function systemctlCommands(
   { service, root, start, uninstall }: InstallOptions,
   plan: Installation,
@@ -81,7 +81,7 @@ function systemctlCommands(
   ];
 }
 
-/** A unit that is going to be removed has to be stopped while systemd still knows it. */
+/** Applies a plan and runs the commands. A unit that is removed has to be stopped first, while systemd still knows it. */
 function carryOut({ uninstall }: InstallOptions, plan: Installation, commands: readonly Systemctl[]): void {
   if (uninstall) run(commands);
   applyInstallation(plan);

@@ -3,13 +3,13 @@ import { dirname, join } from "node:path";
 import { formatEnvironmentFile, formatUnitName, formatUnit } from "./unit.ts";
 import type { ServiceFacts } from "./service-facts.ts";
 
-/** A file that an installation writes or removes; `text` is absent where it is removed. */
+/** A file that an installation writes or removes; `text` is undefined if it is removed. */
 export type FileStep = Readonly<{ path: string; mode: number; text: string | undefined; isSecret: boolean }>;
 
-/** Steps, and what is left as it is, in words. */
+/** Steps, and files that are left unchanged, in words. */
 export type Installation = Readonly<{ steps: readonly FileStep[]; kept: readonly string[] }>;
 
-/** Where the files of a service belong, under a root that is `/` but for images of other systems. */
+/** Locates the files of a service under a root, which is `/` except for images of other systems. */
 export function locateInstalledFiles(service: string, root: string) {
   return {
     unit: join(root, "etc/systemd/system", formatUnitName(service)),
@@ -17,7 +17,7 @@ export function locateInstalledFiles(service: string, root: string) {
   } as const;
 }
 
-/** Plans the files of a service. An environment file that is there is the operator's, and kept. */
+/** Plans the files of a service. An existing environment file is the operator's, and is kept. */
 export function planInstallation({ unit, variables }: ServiceFacts, root: string): Installation {
   const places = locateInstalledFiles(unit.service, root);
   const environmentFile = locateInstalledFiles(unit.service, "/").environment;
@@ -49,7 +49,7 @@ function shownText(text: string, isSecret: boolean): string {
   return isSecret ? text.replaceAll(/^(\w+)="[\s\S]*?(?<!\\)"$/gm, "$1=…") : text;
 }
 
-/** A plan as one document; of what may hold secrets, the names alone. */
+/** Builds a plan's document; of variables that may hold secrets, only the names. */
 export function buildPlanDocument({ steps, kept }: Installation) {
   return {
     steps: steps.map(({ path, mode, text, isSecret }) =>
@@ -61,7 +61,7 @@ export function buildPlanDocument({ steps, kept }: Installation) {
   };
 }
 
-/** Prints a plan, line by line; of what may hold secrets, the names alone. */
+/** Formats a plan in lines; of variables that may hold secrets, only the names. */
 export function formatPlan({ steps, kept }: Installation): readonly string[] {
   const listed = steps.flatMap(({ path, mode, text, isSecret }) => {
     if (text === undefined) return [`remove ${path}`];
@@ -77,7 +77,7 @@ export function formatPlan({ steps, kept }: Installation): readonly string[] {
   return [...listed, ...kept.map((line) => `${line}.`)];
 }
 
-/** Does what was planned. Whoever reads meanwhile finds the old file or the new one, and never a secret with another mode. */
+/** Applies a plan. Readers find the old file or the new one meanwhile, and never a secret with another mode. */
 export function applyInstallation({ steps }: Installation): void {
   for (const { path, mode, text } of steps) {
     if (text === undefined) rmSync(path);

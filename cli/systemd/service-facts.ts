@@ -12,7 +12,7 @@ export class InstallError extends Error {
   override readonly name = "InstallError";
 }
 
-/** Facts of a service to install. */
+/** A service to install. */
 export type InstallRequest = Readonly<{
   service: InstalledService;
   user: string | undefined;
@@ -22,14 +22,14 @@ export type InstallRequest = Readonly<{
   program: readonly [string, ...string[]];
 }>;
 
-/** What is to be written: the unit, and the variables of its environment file. */
+/** Content of the files to write: the unit, and the variables of its environment file. */
 export type ServiceFacts = Readonly<{
   unit: Omit<UnitOptions, "environmentFile">;
   variables: Readonly<Record<string, string>>;
 }>;
 
 /**
- * Reads the settings as the service will, and works out what its unit needs.
+ * Reads the settings as the service will, and derives its unit from them.
  *
  * @throws {SettingsError} when the service would refuse them.
  * @throws {InstallError} when it could not run with them from a unit.
@@ -68,7 +68,7 @@ export function readServiceFacts(request: InstallRequest): ServiceFacts {
   };
 }
 
-/** The service's own variables of this environment; an empty one counts as absent, as for the service. */
+/** Lists the service's own variables in this environment; an empty one counts as absent, as for the service. */
 function ownVariables(service: string, env: InstallRequest["env"]): Readonly<Record<string, string>> {
   const prefix = toEnvironmentName(service, [""]);
   const own = Object.entries(env).filter(
@@ -77,7 +77,7 @@ function ownVariables(service: string, env: InstallRequest["env"]): Readonly<Rec
   return Object.fromEntries(own.toSorted(([one], [other]) => one.localeCompare(other)));
 }
 
-/** What is a file here would be another one, or none, in the directory that the service runs in. */
+/** Refuses relative paths, which would name other files, or none, in the directory that the service runs in. */
 function refuseRelativePaths(service: string, variables: Readonly<Record<string, string>>): void {
   const relative = Object.entries(variables).filter(
     ([name, value]) => !isAbsolute(value) && (/_(FILE|PATH|DIRECTORY|WORKSPACE)$/.test(name) || value.startsWith("./")),
@@ -89,7 +89,7 @@ function refuseRelativePaths(service: string, variables: Readonly<Record<string,
   );
 }
 
-/** A unit must not lead into npm's cache. */
+/** Refuses a program in npm's cache, which may be cleared. */
 function refusePassingPlace(path: string): void {
   if (!path.includes("/_npx/")) return;
   throw new InstallError(
@@ -97,7 +97,7 @@ function refusePassingPlace(path: string): void {
   );
 }
 
-/** Whoever owns the node's files; the sidecar writes them, and starts the node. */
+/** Finds the owner of the node's files, which the sidecar writes; it also starts the node. */
 function ownerOf({ workspace, configPath }: SidecarSettings["node"]): string {
   const places = [
     ...(configPath === undefined ? [] : [configPath]),
@@ -119,7 +119,7 @@ function credentialName(variable: string): string {
   return basename(variable).toLowerCase().replaceAll("_", "-");
 }
 
-/** How long the service itself takes at most. */
+/** Reads the time that the service itself takes to stop at most, in ms. */
 function stopMs(settings: unknown): number {
   return (settings as { shutdown: { graceMs: number } }).shutdown.graceMs;
 }

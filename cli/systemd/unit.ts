@@ -1,36 +1,35 @@
-/** A service as its unit describes it. */
+/** Options of a service's unit. */
 export type UnitOptions = Readonly<{
   service: string;
   /** Node and the program with its arguments, as absolute paths. */
   command: readonly string[];
   environmentFile: string;
-  /** User that the service runs as; absent: one of systemd's own making, who has nothing but the service's directories. */
+  /** User that the service runs as; undefined: a dynamic user of systemd, which owns only the service's directories. */
   user: string | undefined;
   /** Directories besides its own that the service writes to. */
   writablePaths: readonly string[];
   /** Files with secrets, which systemd reads as root and shows to this service alone, by name. */
   credentials: Readonly<Record<string, string>>;
-  /** How long a stop may take before the process is killed. */
+  /** Time in seconds that a stop may take before the process is killed. */
   stopSeconds: number;
   /** Whether it listens on a port below 1024. */
   hasLowPort: boolean;
-  /** Whether the service or what it reads is in a home directory. */
+  /** Whether the service, or a file that it reads, is in a home directory. */
   readsHome: boolean;
   /** Whether a node is started from this service: it then runs under the unit's rules, and must outlive the service. */
   startsNode: boolean;
 }>;
 
-/** Name of the unit of a service. */
 export function formatUnitName(service: string): string {
   return `gatehouse-${service}.service`;
 }
 
-/** Where systemd shows a service its credentials. */
+/** Locates a credential that systemd passes to a service. */
 export function locateCredential(service: string, name: string): string {
   return `/run/credentials/${formatUnitName(service)}/${name}`;
 }
 
-/** Writes a unit of systemd, 247 or later (systemd.service(5), systemd.exec(5)). */
+/** Formats a unit of systemd, 247 or later (systemd.service(5), systemd.exec(5)). */
 export function formatUnit(options: UnitOptions): string {
   const { service, user } = options;
   const own = `gatehouse-${service}`;
@@ -80,7 +79,7 @@ const never = [
   "LockPersonality=yes",
 ];
 
-/** Rules for a service that starts no program but its own. V8 makes code as it runs, so memory may be written and executed. */
+/** Lists rules for a service that starts no other program. V8 compiles code at run time, so memory may be written and executed. */
 function ownRules({ user, writablePaths, hasLowPort, readsHome, stopSeconds }: UnitOptions): readonly string[] {
   const writable = writablePaths.map((path) => `ReadWritePaths=${escaped(path)}`);
   return [
@@ -106,7 +105,7 @@ function ownRules({ user, writablePaths, hasLowPort, readsHome, stopSeconds }: U
   ];
 }
 
-/** Rules for a sidecar that starts the node: what the node may need, Gatehouse can't know. */
+/** Lists rules for a sidecar that starts the node, whose needs Gatehouse can't know. */
 function nodesRules({ hasLowPort }: UnitOptions): readonly string[] {
   return [
     "# The node that the sidecar starts runs under these rules too, and outlives the sidecar. So nothing here bounds its memory, its files or its",
@@ -127,18 +126,18 @@ function capabilities(hasLowPort: boolean): readonly string[] {
   return [`CapabilityBoundingSet=${granted}`, `AmbientCapabilities=${granted}`];
 }
 
-/** An argument of a command line (systemd.service(5), "Command lines"). */
+/** Quotes an argument of a command line (systemd.service(5), "Command lines"). */
 function quoted(argument: string): string {
   return `"${escaped(argument).replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("$", "$$$$")}"`;
 }
 
-/** A path in a setting: `%` begins what systemd replaces. */
+/** Escapes `%` in a path, where systemd would replace a specifier. */
 function escaped(path: string): string {
   return path.replaceAll("%", "%%");
 }
 
 /**
- * Writes variables as systemd reads them (systemd.exec(5), EnvironmentFile): in double quotes, where a backslash stands before what has a meaning.
+ * Formats variables as systemd reads them (systemd.exec(5), EnvironmentFile): in double quotes, with a backslash before special characters.
  */
 export function formatEnvironmentFile(service: string, variables: Readonly<Record<string, string>>): string {
   const lines = Object.entries(variables).map(
