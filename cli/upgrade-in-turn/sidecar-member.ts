@@ -14,18 +14,17 @@ import {
 } from "#sidecar/upkeep/control/request-control.ts";
 import { createMember, createSettle, type Member, type MemberEnd, type MemberLook, type MemberWork } from "./member.ts";
 
-/** The request to each sidecar. */
 export type SidecarUpgrade = Readonly<{
   /** Absolute path of the directory with the new programs, as each sidecar sees it. */
   source: string;
   version: string | undefined;
   /** `now-if-open`: a closed window refuses it. Sidecars that begin by themselves when it opens would all do so at once. */
   at: "now" | "now-if-open";
-  /** How long one node's upgrade is followed. */
+  /** Time for which one node's upgrade is followed. */
   withinMs: number;
 }>;
 
-/** What a sidecar does not answer is a finding about it. */
+/** A missing or bad answer of a sidecar is a finding about it. */
 const settle = createSettle((error): error is ControlError => error instanceof ControlError);
 
 /** Creates a node that its own sidecar upgrades. */
@@ -49,7 +48,7 @@ async function lookAtSidecar(target: ControlTarget, upgrade: SidecarUpgrade): Pr
   const document = { plan, node };
   const wanted = readRelease(plan.to);
   const running = view.upgrade?.end === undefined ? view.upgrade : undefined;
-  // A restore goes the steps of an upgrade to the same version.
+  // A restore has the steps of an upgrade to the same version.
   const isRestore = running?.from === running?.to;
   if (running !== undefined && !isRestore && wanted !== undefined && readRelease(running.to) === wanted) {
     return { kind: "under-way", words: running.words, goOn: follow(target, running.beganMs, upgrade) };
@@ -106,7 +105,7 @@ function follow(target: ControlTarget, beganMs: number, { withinMs }: SidecarUpg
 
 type SidecarEnd = NonNullable<NonNullable<ControlView["upgrade"]>["end"]>;
 
-/** What the end of a sidecar's upgrade is here; one that was given up never came to its node. */
+/** A member's end by the end of its sidecar's upgrade; one that was given up never reached its node. */
 const memberEnds = {
   committed: "proved",
   "rolled-back": "rolled-back",

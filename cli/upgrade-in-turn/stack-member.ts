@@ -19,11 +19,11 @@ import { describeRecord, formatEnd, formatStackPlan } from "../stack-upgrade/sta
 import { defaultLimits, findRecordPath, readRecord, type UpgradeSide } from "../stack-upgrade/stack-record.ts";
 import { createMember, createSettle, type Member, type MemberEnd, type MemberLook, type MemberWork } from "./member.ts";
 
-/** One of several stacks, and the version that all of them are to run. */
+/** One of several stacks, and the version that all of them are upgraded to. */
 export type StackMemberOptions = Omit<StackUpgradeOptions, "agreed" | "confirm" | "dryRun" | "isContinued" | "yes"> &
   Readonly<{ requested: RequestedVersion }>;
 
-/** What can't be found out about a stack is a finding about it. */
+/** A stack whose state can't be read has that as its finding. */
 const settle = createSettle(isExpected);
 
 /** Creates a node that is upgraded with its stack. */
@@ -65,7 +65,7 @@ async function lookAtMember(options: StackMemberOptions, work: StackWork): Promi
   return { kind: "ready", shown, begin: carryOut({ ...options, agreed: readAgreedPlan(look) }, work) };
 }
 
-/** Begins what was agreed to, or goes on with it. */
+/** Returns the work of a stack's upgrade: begins the confirmed plan, or resumes it. */
 function carryOut(options: StackMemberOptions & Pick<StackUpgradeOptions, "agreed">, work: StackWork): MemberWork {
   const { stack, directory } = options;
   const typed = { ...options, isContinued: false, dryRun: false, yes: true, confirm: undefined };
@@ -112,7 +112,7 @@ function isBusy({ stateDirectory }: StackMemberOptions, place: StackPlace): bool
   return lock === undefined;
 }
 
-/** The configuration may name what was not deployed yet. */
+/** Finds whether the node runs another image: the configuration may name one that is not deployed yet. */
 async function findOtherImage(place: StackPlace, to: UpgradeSide, work: StackWork): Promise<string | undefined> {
   if (await work.platform(place.target).runsImage(place, to.image)) return undefined;
   return `${describePlatform(place).node} does not run that image; run pulumi up`;

@@ -1,7 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import type { MemberEnd, MemberLook } from "./member.ts";
 
-/** How one of several nodes is when the command ends. */
+/** State of one of several nodes when the command ends. */
 export type MemberState = Readonly<{
   name: string;
   state: MemberEnd["kind"] | Exclude<MemberLook["kind"], "has-version"> | "left-out" | "not-begun";
@@ -9,25 +9,25 @@ export type MemberState = Readonly<{
   document?: object | undefined;
 }>;
 
-/** The commands that a person goes on with. */
+/** Commands with which a person resumes the upgrade. */
 export type TurnCommands = Readonly<{
-  /** The same command again, which leaves out what is done. */
+  /** The same command again, which leaves out nodes that are done. */
   again: string;
-  /** The command for these nodes alone. */
+  /** Formats the command for only these nodes. */
   only: (names: readonly string[]) => string;
 }>;
 
-/** Says what becomes of several nodes; what ends the command returns its exit status. */
+/** Report on several nodes; methods that end the command return its exit status. */
 export type TurnReport = Readonly<{
-  /** What is done now, for a person. */
+  /** Reports the current step to a person. */
   say: (text: string) => void;
   showLook: (name: string, look: MemberLook) => void;
-  /** Nothing is begun, because these can't be upgraded. */
+  /** Ends before any upgrade is begun, because these nodes can't be upgraded. */
   refuse: (states: readonly MemberState[], names: readonly string[]) => number;
-  /** Nothing is begun, because that is what was requested. */
+  /** Ends before any upgrade is begun, as requested. */
   endShown: (states: readonly MemberState[], status: number) => number;
   endProved: (states: readonly MemberState[]) => number;
-  /** Nothing more is begun. */
+  /** Ends before the remaining upgrades are begun. */
   stop: (states: readonly MemberState[], why: string) => number;
 }>;
 
@@ -73,7 +73,7 @@ export function createTurnReport(
   };
 }
 
-/** What a look found, as the report has it. Pure. */
+/** Describes a look for the report. Pure. */
 export function describeLook(name: string, look: MemberLook): MemberState {
   switch (look.kind) {
     case "ready":
@@ -87,7 +87,7 @@ export function describeLook(name: string, look: MemberLook): MemberState {
   }
 }
 
-/** How a node is whose turn is over. Pure. */
+/** Describes a node whose turn is over. Pure. */
 export function describeEnd(name: string, { kind, words, document }: MemberEnd): MemberState {
   return { name, state: kind, words: `${endWords[kind]}: ${words}`, document };
 }

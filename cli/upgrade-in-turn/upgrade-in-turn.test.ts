@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Member, MemberEnd, MemberLook } from "./member.ts";
 import { upgradeInTurn, type TurnOptions } from "./upgrade-in-turn.ts";
 
-/** What happened, in order. */
+/** Events, in order. */
 let log: string[];
 let stopping: AbortController;
 
@@ -11,10 +11,10 @@ beforeEach(() => {
   stopping = new AbortController();
 });
 
-/** How a node of a test is. */
+/** State and behaviour of a test's node. */
 type Given = Readonly<{
   kind?: MemberLook["kind"];
-  /** How often it is refused because it is not well. */
+  /** Number of looks at which it is refused because it is not well. */
   unwell?: number;
   end?: MemberEnd["kind"];
   /** Runs in the middle of its upgrade. */

@@ -4,25 +4,25 @@ import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts
 import type { Member, MemberEnd, MemberLook, MemberWork } from "./member.ts";
 import { createTurnReport, describeEnd, describeLook, type MemberState, type TurnCommands } from "./turn-report.ts";
 
-/** The request, and how a person agrees to it. */
+/** The nodes to upgrade, and the way in which a person confirms it. */
 export type TurnOptions = Agreement & Readonly<{ members: readonly Member[]; commands: TurnCommands; dryRun: boolean }>;
 
 export type TurnDependencies = Readonly<{
   output: CommandOutput;
-  /** Nothing more is begun once it is aborted. */
+  /** Once aborted, no further upgrade is begun. */
   signal: AbortSignal;
-  /** How long nodes may take to be well before the next one begins: one that was just proved may miss an answer. */
+  /** Time for nodes to become well before the next one begins: one that was just proved may miss an answer. */
   wellWithinMs?: number;
 }>;
 
 const defaultWellWithinMs = 60_000;
-/** A person waits for the plans: what is wrong for longer is shown to them. */
+/** Shorter at first, because a person waits for the plans; lasting problems are shown with them. */
 const wellAtFirstWithinMs = 15_000;
 const lookEveryMs = 2_000;
 
 /**
- * Upgrades several nodes one after the other: all are checked and shown first, and one that can't be upgraded keeps all others from it. Stops at the first that
- * is not proved. Returns the exit status: 0 all have the new version (dry run: all could), 1 not all.
+ * Upgrades several nodes one after the other: all are checked and shown first, and if one can't be upgraded, none is. Stops at the first
+ * that is not proved. Returns the exit status: 0 if all have the new version (dry run: if all could), else 1.
  */
 export async function upgradeInTurn(options: TurnOptions, dependencies: TurnDependencies): Promise<number> {
   const { members, commands, dryRun, yes, json = false } = options;
@@ -35,7 +35,7 @@ export async function upgradeInTurn(options: TurnOptions, dependencies: TurnDepe
   let looks = await lookAtAll(members, dependencies);
   for (const [{ name }, look] of isOnlyShown ? [] : looks) {
     if (look.kind !== "under-way") continue;
-    // It was agreed to, and its node may stand still: it comes to its end whatever becomes of the others.
+    // It was confirmed earlier, and its node may be stopped: it is finished whatever the state of the others.
     const why = await carryOut.work(name, look.goOn);
     if (why !== undefined) return report.stop(listStates(looks, ended), why);
   }
@@ -69,7 +69,7 @@ async function lookAt(member: Member): Promise<readonly [Member, MemberLook]> {
   return [member, await member.look()];
 }
 
-/** All at once: each is on its own machine, and may take minutes to measure its data. Those that are not well are looked at again in a while. */
+/** Looks at all members at once: each is on its own machine, and may take minutes to measure its data. Looks again later at those that are not well. */
 async function lookAtAll(
   members: readonly Member[],
   { signal, wellWithinMs = wellAtFirstWithinMs }: TurnDependencies,
@@ -80,7 +80,7 @@ async function lookAtAll(
     return found?.kind === "refused" && found.mayPass === true;
   });
   await findTrouble(unwell, { signal, wellWithinMs });
-  // A key that is there keeps its place.
+  // An existing key keeps its place in the map.
   for (const [member, found] of await Promise.all(unwell.map(lookAt))) looks.set(member, found);
   return looks;
 }
@@ -89,13 +89,13 @@ function createCarryOut(say: (text: string) => void, { signal }: Pick<TurnDepend
   const ended = new Map<string, MemberEnd>();
   return {
     ended,
-    /** Has one node upgraded; returns why it is the last one, or nothing. */
+    /** Upgrades one node; returns why it is the last one, or undefined. */
     work: async (name: string, carryOut: MemberWork): Promise<string | undefined> => {
       if (signal.aborted) return "it was ended by a signal";
       const end = await carryOut((text) => say(text.replaceAll(/^(?=.)/gm, `${name}: `)), signal);
       ended.set(name, end);
       if (end.kind !== "proved") return `${name} is not proved`;
-      // The others may take hours before the end says so of all.
+      // The final report on all nodes may be hours away.
       say(`${name}: Proved.\n`);
       return undefined;
     },
@@ -113,7 +113,7 @@ function listStates(
   });
 }
 
-/** Why none of the others should be stopped now, once they had their time to be well. */
+/** Waits for the others to be well; returns why they are not, so that no node should be stopped now, or undefined. */
 async function findTrouble(
   others: readonly Member[],
   { signal, wellWithinMs = defaultWellWithinMs }: Pick<TurnDependencies, "signal" | "wellWithinMs">,
