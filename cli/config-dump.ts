@@ -28,7 +28,7 @@ export function printConfigDump(
   try {
     const all = dumpSettings(serviceDefinitions[service], { env: process.env, file }, { mask });
     const shown = changed ? all.filter(({ origin }) => origin !== "default") : all;
-    output.out(json ? `${JSON.stringify(shown, undefined, 2)}\n` : dumpText(shown));
+    output.out(json ? `${JSON.stringify(shown, undefined, 2)}\n` : formatDump(shown));
     return exitStatus.clean;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
@@ -55,6 +55,6 @@ export function dumpSettings(
   });
 }
 
-function dumpText(settings: readonly DumpedSetting[]): string {
+function formatDump(settings: readonly DumpedSetting[]): string {
   return settings.map(({ key, value, origin }) => `${key} = ${JSON.stringify(value)}  # ${origin}\n`).join("");
 }

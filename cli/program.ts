@@ -159,12 +159,12 @@ function addHelpers(program: Command, mask: Mask): void {
 /** Has every argument and option with choices, of a command and those below it, suggest the nearest choice for a wrong one. */
 function suggestChoices(command: UntypedCommand): void {
   for (const part of [...command.registeredArguments, ...command.options]) {
-    if (part.argChoices !== undefined && !part.variadic) part.argParser(choiceParser(part.argChoices));
+    if (part.argChoices !== undefined && !part.variadic) part.argParser(createChoiceParser(part.argChoices));
   }
   for (const inner of command.commands) suggestChoices(inner);
 }
 
-function choiceParser(choices: readonly string[]): (text: string) => string {
+function createChoiceParser(choices: readonly string[]): (text: string) => string {
   return (text) => {
     if (choices.includes(text)) return text;
     const meant = findNearestWord(text, choices);

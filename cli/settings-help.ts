@@ -16,13 +16,13 @@ export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpE
     "",
     extent === "all" ? "Settings:" : "Settings to begin with:",
     "",
-    ...shown.map(settingHelp),
+    ...shown.map(formatSetting),
     ...(others.length === 0
       ? []
       : [
           `${others.length} more have defaults; "gatehouse ${definition.service} --help --all" explains each:`,
           "",
-          ...groupsOf(others),
+          ...formatGroups(others),
           "",
         ]),
     "Each is an environment variable; all but secrets may stand in the JSON5 file of",
@@ -40,28 +40,28 @@ export function listEssentialLeaves(
   return [...required, ...named];
 }
 
-function settingHelp(leaf: SettingsLeaf): string {
+function formatSetting(leaf: SettingsLeaf): string {
   const notes = [
     leaf.expected,
     leaf.default === undefined ? "" : `default ${leaf.default}`,
     leaf.required ? "required" : "",
     leaf.secret ? `secret: or ${leaf.env}_FILE with a file's path` : "",
   ].filter((note) => note !== "");
-  const lines = [`  ${leaf.env}  [${leaf.path.join(".")}]`, ...wrapped("     ", leaf.description)];
-  if (notes.length > 0) lines.push(...wrapped("     ", notes.join("; ")));
+  const lines = [`  ${leaf.env}  [${leaf.path.join(".")}]`, ...wrapText("     ", leaf.description)];
+  if (notes.length > 0) lines.push(...wrapText("     ", notes.join("; ")));
   return `${lines.join("\n")}\n`;
 }
 
 /** Formats the second keys of settings by their first, each group in a wrapped paragraph. */
-function groupsOf(leaves: readonly SettingsLeaf[]): readonly string[] {
+function formatGroups(leaves: readonly SettingsLeaf[]): readonly string[] {
   const groups = Map.groupBy(leaves, ({ path }) => path[0] ?? "");
   return [...groups].flatMap(([group, members]) => {
     const names = new Set(members.map(({ path: [, second] }) => second ?? group));
-    return wrapped(`  ${group.padEnd(14)}`, [...names].join(", "));
+    return wrapText(`  ${group.padEnd(14)}`, [...names].join(", "));
   });
 }
 
-function wrapped(label: string, text: string): readonly string[] {
+function wrapText(label: string, text: string): readonly string[] {
   const lines = [label];
   for (const word of text.split(" ")) {
     const line = `${lines.at(-1)} ${word}`;

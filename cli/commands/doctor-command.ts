@@ -44,7 +44,7 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
           process.exitCode = await diagnoseDrift({ outputs: outputs ?? "-", urls, json }, output);
           return;
         }
-        const problem = misuse({ outputs, urls, settings, bundle, logs });
+        const problem = findMisuse({ outputs, urls, settings, bundle, logs });
         if (problem !== undefined) {
           output.error(`doctor: ${problem}\n`);
           process.exitCode = 1;
@@ -68,7 +68,7 @@ type Given = Readonly<{
 const looked = ["sidecar", "gateway", "facilitator", "resource-server"];
 
 /** Finds options that conflict, in words; undefined if none do. */
-function misuse({ outputs, urls, settings, bundle, logs }: Given): string | undefined {
+function findMisuse({ outputs, urls, settings, bundle, logs }: Given): string | undefined {
   if (outputs !== undefined) return "--outputs goes with --drift.";
   if (logs.length > 0 && bundle === undefined) return "--log goes with --bundle.";
   const unknownName = [...Object.keys(urls), ...Object.keys(settings)].find((service) => !looked.includes(service));

@@ -37,7 +37,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
       "JSON-RPC endpoint of the chain: reads the token's decimals and your balance before paying",
     )
     .addOption(
-      new Option("--decimals <n>", "decimals of the token, where --rpc-url is not given").argParser(wholeNumber),
+      new Option("--decimals <n>", "decimals of the token, where --rpc-url is not given").argParser(parseDecimals),
     )
     .option("--dry-run", "show what would be paid, and pay nothing")
     .option("--json", "write one JSON document to stdout: offers, payment, settlement, response, how it ended")
@@ -45,10 +45,10 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("-o, --output <file>", "write the resource to a file instead of stdout")
     .option("--key-file <path>", "file that holds the payer's private key")
     .option("-X, --method <method>", "HTTP method", "GET")
-    .option("-H, --header <name:value>", "request header; repeat for more", header, {})
+    .option("-H, --header <name:value>", "request header; repeat for more", collectHeader, {})
     .option("-d, --data <body>", "request body")
     .addOption(
-      new Option("--timeout-ms <ms>", "time limit of one request").argParser(wholeMilliseconds).default(60_000),
+      new Option("--timeout-ms <ms>", "time limit of one request").argParser(parseMilliseconds).default(60_000),
     )
     .exitOverride((error) => process.exit(error.exitCode === 0 ? exitStatus.delivered : exitStatus.usage))
     .addHelpText(
@@ -67,12 +67,12 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
       process.stdout.on("error", (error: NodeJS.ErrnoException) => {
         if (error.code !== "EPIPE") throw error;
       });
-      const stop = interruption();
+      const stop = listenForStop();
       const status = await pay(
         {
           ...environment,
           ...options,
-          ...addressed(url, headers),
+          ...splitCredentials(url, headers),
           assets: asset,
           ...(data === undefined ? {} : { body: data }),
         },
@@ -83,7 +83,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
 }
 
 /** Listens for SIGINT and SIGTERM: the first aborts, so that a payment under way is reported; the second ends the process. */
-function interruption() {
+function listenForStop() {
   const controller = new AbortController();
   let status: number | undefined;
   for (const [name, number] of [
@@ -99,7 +99,7 @@ function interruption() {
 }
 
 /** Moves credentials from the URL, where `fetch` rejects them, to an Authorization header, unless `headers` has one. */
-function addressed(url: string, headers: Readonly<Record<string, string>>) {
+function splitCredentials(url: string, headers: Readonly<Record<string, string>>) {
   if (!URL.canParse(url)) return { url, headers };
   const endpoint = parseHttpEndpoint(url);
   const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
@@ -131,7 +131,7 @@ function refuse(message: string): undefined {
   process.exitCode = exitStatus.usage;
 }
 
-function header(line: string, before: Readonly<Record<string, string>>): Record<string, string> {
+function collectHeader(line: string, before: Readonly<Record<string, string>>): Record<string, string> {
   const [name, ...rest] = line.split(":");
   if (name === undefined || name.trim() === "" || rest.length === 0) {
     throw new InvalidArgumentError("Expected a header as name:value.");
@@ -139,13 +139,13 @@ function header(line: string, before: Readonly<Record<string, string>>): Record<
   return { ...before, [name.trim()]: rest.join(":").trim() };
 }
 
-function wholeMilliseconds(value: string): number {
+function parseMilliseconds(value: string): number {
   const parsed = z.coerce.number().int().min(1).max(600_000).safeParse(value);
   if (!parsed.success) throw new InvalidArgumentError("Expected milliseconds, a whole number from 1 to 600000.");
   return parsed.data;
 }
 
-function wholeNumber(value: string): number {
+function parseDecimals(value: string): number {
   if (!/^\d{1,2}$/.test(value)) throw new InvalidArgumentError("Expected a whole number from 0 to 36.");
   return Number(value);
 }

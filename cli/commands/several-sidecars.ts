@@ -77,7 +77,7 @@ export async function upgradeSidecars(
     const members = found.targets.flatMap((target, index) => {
       const token = tokens[index];
       if (token === undefined) return [];
-      const control = { kind: "url", url: originOf(target), token } as const;
+      const control = { kind: "url", url: formatOrigin(target), token } as const;
       return [createSidecarMember(target.name, control, upgrade)];
     });
     // Mistakes in tokens were printed.
@@ -124,8 +124,8 @@ export function formatCommands(
   const tokens = (typed.tokenFile ?? []).flatMap((word) => ["--token-file", word]);
   const where =
     typed.targets === undefined
-      ? (typed.url ?? []).flatMap((word) => ["--url", wordOf(word)])
-      : ["--targets", ...typed.targets.map(wordOf)];
+      ? (typed.url ?? []).flatMap((word) => ["--url", formatTarget(word)])
+      : ["--targets", ...typed.targets.map(formatTarget)];
   return {
     again: join(...tokens, ...where),
     only: (names) => {
@@ -134,20 +134,20 @@ export function formatCommands(
         const file = found.tokenFiles.get(name);
         return file === undefined ? [] : ["--token-file", `${name}=${file}`];
       });
-      return join(...own, "--targets", ...targets.map(({ name, ...target }) => `${name}=${originOf(target)}`));
+      return join(...own, "--targets", ...targets.map(({ name, ...target }) => `${name}=${formatOrigin(target)}`));
     },
   };
 }
 
 /** Removes the credentials of a URL in an option; returns a file's name unchanged. */
-function wordOf(word: string): string {
+function formatTarget(word: string): string {
   if (!isTarget(word)) return word;
   const [target] = parseTargets([word]);
   if (target === undefined) return word;
-  const origin = originOf(target);
+  const origin = formatOrigin(target);
   return URL.parse(origin)?.host === target.name ? origin : `${target.name}=${origin}`;
 }
 
-function originOf({ shownUrl }: Pick<Target, "shownUrl">): string {
+function formatOrigin({ shownUrl }: Pick<Target, "shownUrl">): string {
   return shownUrl.replace(/\/$/, "");
 }

@@ -19,7 +19,7 @@ export function printCommandReference(program: Command, exitCodes: string): stri
     "Every command of `gatehouse`, as its `--help` describes it; printed by `npm run docs` from the same definitions. Settings are environment variables or stand in a file:",
     "[settings](settings.md) has them by service. [Exit codes](exit-codes.md) has what holds for all commands, and what `--json` prints.",
     "",
-    ...listCommands(program).flatMap(({ name, command }) => sectionOf(name, command, codes)),
+    ...listCommands(program).flatMap(({ name, command }) => formatSection(name, command, codes)),
   ].join("\n");
 }
 
@@ -30,7 +30,7 @@ function readExitCodes(page: string): readonly ExitCode[] {
   );
 }
 
-function sectionOf(name: string, command: Command, codes: readonly ExitCode[]): readonly string[] {
+function formatSection(name: string, command: Command, codes: readonly ExitCode[]): readonly string[] {
   const [first = ""] = name.split(" ");
   const isSet = Object.hasOwn(serviceDefinitions, name);
   const own = codes.filter((code) => code.command === first);
@@ -43,8 +43,8 @@ function sectionOf(name: string, command: Command, codes: readonly ExitCode[]): 
     "",
     `Usage: \`gatehouse ${name} ${command.usage()}\`${isSet ? `; its settings: [\`gatehouse ${name}\`](settings.md#gatehouse-${name})` : ""}`,
     "",
-    ...argumentLines(command),
-    ...optionTable(command),
+    ...formatArguments(command),
+    ...formatOptions(command),
     ...formatTable(
       ["exit", "meaning"],
       listed.map(({ code, meaning }) => [code, meaning]),
@@ -55,30 +55,30 @@ function sectionOf(name: string, command: Command, codes: readonly ExitCode[]): 
   ];
 }
 
-function argumentLines({ registeredArguments }: Command): readonly string[] {
+function formatArguments({ registeredArguments }: Command): readonly string[] {
   const lines = registeredArguments.map(
-    (argument) => `- \`${argument.name()}\`: ${escapeCell(argument.description)}${choicesOf(argument.argChoices)}`,
+    (argument) => `- \`${argument.name()}\`: ${escapeCell(argument.description)}${formatChoices(argument.argChoices)}`,
   );
   return lines.length === 0 ? [] : [...lines, ""];
 }
 
-function optionTable(command: Command): readonly string[] {
+function formatOptions(command: Command): readonly string[] {
   const shown = command.options.filter(({ hidden }) => !hidden);
   if (shown.length === 0) return [];
   const rows = shown.map((option) => [
     `\`${option.flags.replaceAll("|", "\\|")}\``,
-    escapeCell(option.description) + choicesOf(option.argChoices),
-    option.mandatory ? "required" : defaultOf(option),
+    escapeCell(option.description) + formatChoices(option.argChoices),
+    option.mandatory ? "required" : formatDefault(option),
   ]);
   return [...formatTable(["option", "what it is for", "default"], rows), ""];
 }
 
-function choicesOf(choices: readonly string[] | undefined): string {
+function formatChoices(choices: readonly string[] | undefined): string {
   return choices === undefined ? "" : `; one of ${choices.map((choice) => `\`${choice}\``).join(", ")}`;
 }
 
 /** Formats an option's default, or its value if given alone; empty for a switch, and for an option that may be repeated. */
-function defaultOf({ defaultValue, presetArg }: Option): string {
+function formatDefault({ defaultValue, presetArg }: Option): string {
   if (presetArg !== undefined) return `none; alone: \`${String(presetArg)}\``;
   return typeof defaultValue === "string" || typeof defaultValue === "number" ? `\`${defaultValue}\`` : "";
 }

@@ -12,11 +12,11 @@ export function printSettingsReference(definitions: readonly SettingsDefinition[
     "brackets in a service's JSON5 settings file. The environment wins over the file; an empty variable counts as absent. A secret",
     "is given in the environment or as `<NAME>_FILE`, the path of a file that holds it, never in a settings file.",
     "",
-    ...definitions.flatMap(serviceReference),
+    ...definitions.flatMap(formatService),
   ].join("\n");
 }
 
-function serviceReference(definition: SettingsDefinition): string[] {
+function formatService(definition: SettingsDefinition): string[] {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
   const essentials = listEssentialLeaves(definition, leaves);
   return [
@@ -27,12 +27,12 @@ function serviceReference(definition: SettingsDefinition): string[] {
     ...(essentials.length === 0 ? [] : [`Set first: ${essentials.map(({ env }) => `\`${env}\``).join(", ")}.`, ""]),
     "| setting | what it is for | expected | default |",
     "|---|---|---|---|",
-    ...leaves.map(settingRow),
+    ...leaves.map(formatSettingRow),
     "",
   ];
 }
 
-function settingRow(leaf: SettingsLeaf): string {
+function formatSettingRow(leaf: SettingsLeaf): string {
   const fallback = leaf.default === undefined ? (leaf.required ? "required" : "none") : `\`${leaf.default}\``;
   const notes = leaf.secret ? `${leaf.expected} (secret)` : leaf.expected;
   const cells = [`\`${leaf.env}\` [\`${leaf.path.join(".")}\`]`, leaf.description, notes, fallback];
