@@ -72,20 +72,20 @@ export async function inspectService(known: KnownService, clock: () => number): 
   return {
     ...known,
     answers,
-    configuration: read(configuration, inUse),
-    readiness: read(ready, readiness),
-    status: nodeStatus && read(nodeStatus, status),
-    metric: (name) => (metrics.ok ? sample(metrics.body, name) : undefined),
+    configuration: parseAnswer(configuration, inUse),
+    readiness: parseAnswer(ready, readiness),
+    status: nodeStatus && parseAnswer(nodeStatus, status),
+    metric: (name) => (metrics.ok ? readSample(metrics.body, name) : undefined),
     requestedAtMs,
   };
 }
 
-function read<Shape>(got: Got<string>, shape: z.ZodType<Shape>): Shape | undefined {
+function parseAnswer<Shape>(got: Got<string>, shape: z.ZodType<Shape>): Shape | undefined {
   return got.ok ? shape.safeParse(parseJson(got.body)).data : undefined;
 }
 
 /** Reads the value of a series without labels in Prometheus's text format. */
-function sample(text: string, name: string): number | undefined {
+function readSample(text: string, name: string): number | undefined {
   const value = new RegExp(String.raw`^${name} (\S+)`, "m").exec(text)?.[1];
   return value === undefined ? undefined : Number(value);
 }

@@ -46,10 +46,10 @@ Left in: host names, IP addresses, accounts, paths. Look through it before you p
 export async function writeBundle(path: string, sources: BundleSources): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
   try {
-    const texts = await entriesOf(sources);
+    const texts = await listEntries(sources);
     for (const [name, text] of texts) {
       await mkdir(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
-      await writeFile(join(folder, name), bounded(redact(text, sources.mask)), { mode: 0o600 });
+      await writeFile(join(folder, name), limitText(redact(text, sources.mask)), { mode: 0o600 });
     }
     const names = texts.map(([name]) => name);
     // Portable: without the names of this machine's users.
@@ -64,39 +64,39 @@ export async function writeBundle(path: string, sources: BundleSources): Promise
 
 type Entry = readonly [name: string, text: string];
 
-async function entriesOf({ findings, services, logs, clock }: BundleSources): Promise<readonly Entry[]> {
+async function listEntries({ findings, services, logs, clock }: BundleSources): Promise<readonly Entry[]> {
   const versions = {
     at: new Date(clock()).toISOString(),
     gatehouse: version,
     node: process.version,
     system: `${platform()} ${release()} ${arch()}`,
   };
-  const ends = await Promise.all(logs.map(async (log) => [`log/${logName(log, logs)}`, await endOf(log)] as const));
+  const ends = await Promise.all(logs.map(async (log) => [`log/${nameLog(log, logs)}`, await readEnd(log)] as const));
   return [
     ["README.txt", introduction] as const,
-    ["findings.json", json(findings)] as const,
-    ["versions.json", json(versions)] as const,
-    ...services.flatMap((service) => entriesOfService(service)),
+    ["findings.json", formatJson(findings)] as const,
+    ["versions.json", formatJson(versions)] as const,
+    ...services.flatMap((service) => listServiceEntries(service)),
     ...ends,
   ].slice(0, entriesMax);
 }
 
-function entriesOfService({ service, source, settings, answers }: InspectedService): readonly Entry[] {
+function listServiceEntries({ service, source, settings, answers }: InspectedService): readonly Entry[] {
   const own = settings?.ok === true ? settings.values : settings?.problems;
   const answered = Object.entries(answers ?? {}).map(([name, got]): Entry => {
     if (!got.ok) return [`${service}/${name}`, `no answer: ${got.why}\n`];
     return [`${service}/${name}`, got.status === 200 ? got.body : `HTTP ${got.status}\n${got.body}`];
   });
-  return [[`${service}/settings.json`, json({ source, settings: own ?? "not known" })], ...answered];
+  return [[`${service}/settings.json`, formatJson({ source, settings: own ?? "not known" })], ...answered];
 }
 
 /** Names a log's entry by its file, with its index if another log has the same name. */
-function logName(log: string, all: readonly string[]): string {
+function nameLog(log: string, all: readonly string[]): string {
   const isAlone = all.filter((other) => basename(other) === basename(log)).length === 1;
   return isAlone ? basename(log) : `${all.indexOf(log)}-${basename(log)}`;
 }
 
-async function endOf(path: string): Promise<string> {
+async function readEnd(path: string): Promise<string> {
   try {
     await using file = await open(path, "r");
     const stats = await file.stat();
@@ -112,10 +112,10 @@ async function endOf(path: string): Promise<string> {
   }
 }
 
-function bounded(text: string): string {
+function limitText(text: string): string {
   return text.length <= entryBytesMax ? text : `${text.slice(0, entryBytesMax)}\n… the rest is left out\n`;
 }
 
-function json(value: unknown): string {
+function formatJson(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }

@@ -25,7 +25,7 @@ export async function diagnoseDrift({ outputs, urls, json }: DriftOptions, outpu
     output.error(`doctor: ${(problem as Error).message}\n`);
     return exitStatus.error;
   }
-  return printed(findings, { json }, output);
+  return printFindings(findings, { json }, output);
 }
 
 /** Input of `gatehouse doctor`. */
@@ -48,12 +48,12 @@ export async function diagnose(options: DiagnoseOptions, dependencies: Dependenc
   const known = findServices(options, { mask });
   const services = await Promise.all(known.map((service) => inspectService(service, clock)));
   const findings = await runChecks({ services, prometheusUrl, publicUrls, clock });
-  const status = printed(findings, { json }, dependencies);
+  const status = printFindings(findings, { json }, dependencies);
   if (bundle === undefined) return status;
   const ofStack = services.some(({ source }) => source.startsWith("the stack in "))
     ? await readStackLogs(stateDirectory)
     : [];
-  return Math.max(status, await bundled(bundle, { services, findings, logs: [...ofStack, ...logs] }, dependencies));
+  return Math.max(status, await saveBundle(bundle, { services, findings, logs: [...ofStack, ...logs] }, dependencies));
 }
 
 async function runChecks(diagnosis: Diagnosis): Promise<readonly Finding[]> {
@@ -78,7 +78,11 @@ type Bundled = Readonly<{
   logs: readonly string[];
 }>;
 
-async function bundled(path: string, content: Bundled, { mask, clock, error: print }: Dependencies): Promise<number> {
+async function saveBundle(
+  path: string,
+  content: Bundled,
+  { mask, clock, error: print }: Dependencies,
+): Promise<number> {
   try {
     await writeBundle(path, { ...content, clock, mask });
     print(
@@ -96,7 +100,7 @@ async function bundled(path: string, content: Bundled, { mask, clock, error: pri
   }
 }
 
-function printed(findings: readonly Finding[], { json }: Printing, { out }: CommandOutput): number {
+function printFindings(findings: readonly Finding[], { json }: Printing, { out }: CommandOutput): number {
   out(json ? `${JSON.stringify({ findings }, undefined, 2)}\n` : formatFindings(findings));
   return toExitStatus(findings);
 }

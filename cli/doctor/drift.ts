@@ -34,11 +34,11 @@ type Service = StackServices[string];
  * node.conf that is not as desired, and services that can't reach each other. Changes nothing.
  */
 export async function findDrift(services: StackServices): Promise<readonly Finding[]> {
-  const found = await Promise.all(Object.entries(services).map(([name, service]) => driftOfService(name, service)));
+  const found = await Promise.all(Object.entries(services).map(([name, service]) => findServiceDrift(name, service)));
   return found.flat();
 }
 
-async function driftOfService(name: string, service: Service): Promise<readonly Finding[]> {
+async function findServiceDrift(name: string, service: Service): Promise<readonly Finding[]> {
   const { url } = service;
   const look = (state: Finding["state"], message: string) => createFindings("drift")(name, state, message);
   if (url === undefined) return [look("skipped", `no address of it is known here; name one by --url ${name}=…`)];
@@ -53,15 +53,15 @@ async function driftOfService(name: string, service: Service): Promise<readonly 
     settingsSha256 === service.settingsSha256
       ? look("right", `runs version ${version} with the settings that the stack gave it`)
       : look("wrong", "runs with other settings than the stack gave it; `pulumi up --refresh` puts that right"),
-    ...Object.entries(service.files).map(([file, sha256]) => look(...stateOfFile(file, sha256, files))),
+    ...Object.entries(service.files).map(([file, sha256]) => look(...judgeFile(file, sha256, files))),
     ...("failure" in checks
       ? [look("unknown", checks.failure)]
-      : unmetChecks(checks.answer).map((text) => look("wrong", text))),
-    ...(conditions === undefined ? [] : driftOfConditions(conditions).map((one) => look(...one))),
+      : listFailedChecks(checks.answer).map((text) => look("wrong", text))),
+    ...(conditions === undefined ? [] : judgeConditions(conditions).map((one) => look(...one))),
   ];
 }
 
-function stateOfFile(
+function judgeFile(
   file: string,
   sha256: string,
   files: z.output<typeof inUse>["files"],
@@ -80,7 +80,7 @@ function stateOfFile(
   return ["right", `${found.path} is what the stack gave it`];
 }
 
-function unmetChecks({ checks }: z.output<typeof readiness>): readonly string[] {
+function listFailedChecks({ checks }: z.output<typeof readiness>): readonly string[] {
   return Object.entries(checks)
     .filter(([, { ok }]) => !ok)
     .map(([check, { message }]) => `is not ready: ${check}: ${message}`);
@@ -88,7 +88,7 @@ function unmetChecks({ checks }: z.output<typeof readiness>): readonly string[] 
 
 type Answered<Answer> = Readonly<{ answer: Answer }> | Readonly<{ failure: string }>;
 
-function driftOfConditions(
+function judgeConditions(
   answered: Answered<z.output<typeof status>>,
 ): readonly (readonly [Finding["state"], string])[] {
   if ("failure" in answered) return [["unknown", answered.failure]];

@@ -33,12 +33,12 @@ export function findServices(named: NamedServices, { mask }: Readonly<{ mask: Ma
   mask.hide(urls);
   const areNamed = Object.keys(urls).length > 0 || Object.keys(settings).length > 0;
   // A stack takes the person's variables over its own, so that they describe the stack.
-  if (!areNamed && existsSync(join(folder, "stack.lock"))) return servicesOfStack(folder, env, { mask });
-  const known = doctoredServices.flatMap((service) => namedService(service, named, { mask }));
+  if (!areNamed && existsSync(join(folder, "stack.lock"))) return listStackServices(folder, env, { mask });
+  const known = doctoredServices.flatMap((service) => findNamedService(service, named, { mask }));
   return known.length > 0 ? known : servicesByDefault;
 }
 
-function namedService(
+function findNamedService(
   service: DoctoredService,
   { urls, settings, env }: NamedServices,
   { mask }: Readonly<{ mask: Mask }>,
@@ -46,13 +46,13 @@ function namedService(
   const [url, file] = [urls[service], settings[service]];
   if (file !== undefined || isInEnvironment(service, env)) {
     const own = readKnownSettings(service, { env, file }, { mask });
-    return [{ service, source: file ?? "the environment", url: url ?? operationsUrl(own), settings: own }];
+    return [{ service, source: file ?? "the environment", url: url ?? findOperationsUrl(own), settings: own }];
   }
   return url === undefined ? [] : [{ service, source: "--url", url, settings: undefined }];
 }
 
 /** Finds the URL of a service's operators' listener in its settings. */
-function operationsUrl(settings: KnownSettings): string | undefined {
+function findOperationsUrl(settings: KnownSettings): string | undefined {
   if (!settings.ok) return undefined;
   const { host, port } = settings.facts.operations;
   return `http://${formatAuthority(findReachedHost(host), port)}`;
@@ -63,7 +63,11 @@ function isInEnvironment(service: DoctoredService, env: Variables): boolean {
   return Object.keys(env).some((name) => name.startsWith(prefix));
 }
 
-function servicesOfStack(folder: string, env: Variables, { mask }: Readonly<{ mask: Mask }>): readonly KnownService[] {
+function listStackServices(
+  folder: string,
+  env: Variables,
+  { mask }: Readonly<{ mask: Mask }>,
+): readonly KnownService[] {
   const directory = locateStateDirectory(folder);
   const source = `the stack in ${folder}`;
   try {
@@ -71,7 +75,7 @@ function servicesOfStack(folder: string, env: Variables, { mask }: Readonly<{ ma
     const { environments } = planStack({ directory, accounts: deriveEmbeddedAccounts(), signerKeyFile, env });
     return listOperatedServices().map(({ name: service }) => {
       const settings = readKnownSettings(service, { env: environments[service] }, { mask });
-      return { service, source, url: operationsUrl(settings), settings };
+      return { service, source, url: findOperationsUrl(settings), settings };
     });
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;

@@ -24,16 +24,16 @@ const longHex = /(?:0x)?[0-9a-f]{64,}/gi;
  * bytes and more becomes a mark, the same for the same number, so that lines about one transaction can still be matched.
  */
 export function redact(text: string, mask: Mask): string {
-  const known = withoutWalletWords(mask.text(text));
+  const known = redactSeeds(mask.text(text));
   const shaped = secretShapes.reduce((shown, shape) => shown.replaceAll(shape, shownInstead), known);
   const named = shaped.replaceAll(namedSecret, (_, name: string, value: string) => {
     if (value.startsWith('\\"')) return String.raw`${name}\"${shownInstead}\"`;
     return value.startsWith('"') ? `${name}"${shownInstead}"` : `${name}${shownInstead}`;
   });
-  return named.replaceAll(longHex, (hex) => `[hex ${markOf(hex)}]`);
+  return named.replaceAll(longHex, (hex) => `[hex ${computeMark(hex)}]`);
 }
 
-function markOf(hex: string): string {
+function computeMark(hex: string): string {
   const digits = hex.toLowerCase().replace(/^0x/, "");
   return hash("sha256", digits).slice(0, 8);
 }
@@ -46,7 +46,7 @@ const seedLength = 12;
 const words = /\b[a-z]{3,8}(?:[ \t]+[a-z]{3,8}){11,}\b/gi;
 
 /** Masks every wallet's seed in a text: twelve or more words of the list in a row. */
-function withoutWalletWords(text: string): string {
+function redactSeeds(text: string): string {
   return text.replaceAll(words, (run) => {
     const kept: string[] = [];
     let seed: string[] = [];

@@ -19,7 +19,7 @@ export function readKnownSettings(
   try {
     const facts = read.facts(sources);
     const values = dumpSettings(read.definition, sources, { mask });
-    return { ok: true, facts, secrets: givenSecrets(read.definition, sources), values };
+    return { ok: true, facts, secrets: listGivenSecrets(read.definition, sources), values };
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     return { ok: false, problems: error.lines };
@@ -31,28 +31,28 @@ type Reader = Readonly<{ definition: SettingsDefinition; facts: (sources: Settin
 const readers: Readonly<Record<DoctoredService, Reader>> = {
   sidecar: {
     definition: sidecarSettings,
-    facts: (sources) => factsOfSidecar(readSettings(sidecarSettings, sources)),
+    facts: (sources) => describeSidecar(readSettings(sidecarSettings, sources)),
   },
   gateway: {
     definition: gatewaySettings,
-    facts: (sources) => factsOfGateway(readSettings(gatewaySettings, sources)),
+    facts: (sources) => describeGateway(readSettings(gatewaySettings, sources)),
   },
   facilitator: {
     definition: facilitatorSettings,
-    facts: (sources) => factsOfFacilitator(readSettings(facilitatorSettings, sources)),
+    facts: (sources) => describeFacilitator(readSettings(facilitatorSettings, sources)),
   },
   "resource-server": {
     definition: resourceServerSettings,
-    facts: (sources) => factsOfResourceServer(readSettings(resourceServerSettings, sources)),
+    facts: (sources) => describeResourceServer(readSettings(resourceServerSettings, sources)),
   },
 };
 
-function factsOfSidecar({ listen, gateway, node, pushgateway, health }: SidecarSettings): ServiceFacts {
+function describeSidecar({ listen, gateway, node, pushgateway, health }: SidecarSettings): ServiceFacts {
   return {
     operations: listen,
     listeners: [
       { ...listen, setting: toEnvironmentName("sidecar", ["listen", "port"]) },
-      ...gatewayListeners("sidecar", ["gateway"], gateway),
+      ...listGatewayListeners("sidecar", ["gateway"], gateway),
     ],
     chain: {
       url: node.httpUrl,
@@ -64,13 +64,13 @@ function factsOfSidecar({ listen, gateway, node, pushgateway, health }: SidecarS
   };
 }
 
-function factsOfGateway(settings: GatewayAloneSettings): ServiceFacts {
+function describeGateway(settings: GatewayAloneSettings): ServiceFacts {
   const { listen, node, health } = settings;
   return {
     operations: listen,
     listeners: [
       { ...listen, setting: toEnvironmentName("gateway", ["listen", "port"]) },
-      ...gatewayListeners("gateway", [], settings),
+      ...listGatewayListeners("gateway", [], settings),
     ],
     chain: {
       url: node.httpUrl,
@@ -82,7 +82,7 @@ function factsOfGateway(settings: GatewayAloneSettings): ServiceFacts {
 }
 
 /** Lists the enabled listeners in a gateway's settings. */
-function gatewayListeners(
+function listGatewayListeners(
   service: string,
   section: readonly string[],
   settings: Pick<GatewayAloneSettings, "public" | "private" | "internal">,
@@ -95,7 +95,7 @@ function gatewayListeners(
     });
 }
 
-function factsOfFacilitator({ listen, operations, chain, signer, settlement }: FacilitatorSettings): ServiceFacts {
+function describeFacilitator({ listen, operations, chain, signer, settlement }: FacilitatorSettings): ServiceFacts {
   const { nativeDecimals, rpcUrl } = chain;
   const { gasLimit, maxFeePerGasGwei } = settlement;
   return {
@@ -109,7 +109,7 @@ function factsOfFacilitator({ listen, operations, chain, signer, settlement }: F
   };
 }
 
-function factsOfResourceServer({
+function describeResourceServer({
   listen,
   operations,
   chain,
@@ -130,18 +130,18 @@ function factsOfResourceServer({
     ],
     chain: settlesItself ? { url: rpcUrl, chainId: chain.id, setting } : undefined,
     facilitator: url === undefined ? undefined : { url, apiKey, network: `eip155:${chain.id}` },
-    gasPayer: settlesItself && privateKey !== undefined ? { ...defaultGas(), rpcUrl, privateKey } : undefined,
+    gasPayer: settlesItself && privateKey !== undefined ? { ...getDefaultGas(), rpcUrl, privateKey } : undefined,
   };
 }
 
 /** Returns the gas limits of settlements in the resource server's own process: it has no settings for them, so the facilitator's defaults apply. */
-function defaultGas(): Pick<GasPayer, "gasLimit" | "maxFeePerGasGwei" | "nativeDecimals"> {
+function getDefaultGas(): Pick<GasPayer, "gasLimit" | "maxFeePerGasGwei" | "nativeDecimals"> {
   const { chain, settlement } = facilitatorSettings.schema.shape;
   const { gasLimit, maxFeePerGasGwei } = settlement.parse({});
   return { gasLimit, maxFeePerGasGwei, nativeDecimals: chain.parse({}).nativeDecimals };
 }
 
-function givenSecrets({ service, schema }: SettingsDefinition, { env }: SettingsSources): readonly GivenSecret[] {
+function listGivenSecrets({ service, schema }: SettingsDefinition, { env }: SettingsSources): readonly GivenSecret[] {
   return listSettingsLeaves(service, schema)
     .filter(({ secret }) => secret)
     .flatMap(({ path, env: variable }) => {

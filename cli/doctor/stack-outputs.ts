@@ -26,7 +26,7 @@ export type StackServices = Readonly<Record<string, GivenConfiguration & Readonl
  */
 export function readStackOutputs(path: string, urls: Readonly<Record<string, string>>): StackServices {
   const place = path === "-" ? "standard input" : path;
-  const parsed = outputsSchema.safeParse(jsonOf(readNamedText(path === "-" ? 0 : path, outputsBytes), place));
+  const parsed = outputsSchema.safeParse(parseOutputs(readNamedText(path === "-" ? 0 : path, outputsBytes), place));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Error(
@@ -50,7 +50,7 @@ export function readStackOutputs(path: string, urls: Readonly<Record<string, str
   );
 }
 
-function jsonOf(text: string, place: string): unknown {
+function parseOutputs(text: string, place: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

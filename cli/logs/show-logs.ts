@@ -37,7 +37,7 @@ export async function showLogs(options: ShowLogsOptions, dependencies: Dependenc
     const prefix = sources.length === 1 || dependencies.pretty === undefined ? "" : `${name.padEnd(width)} | `;
     dependencies.out(`${prefix}${line}\n`);
   };
-  using ordered = orderedLines(options.follow ? orderMs : undefined, print);
+  using ordered = createLineSorter(options.follow ? orderMs : undefined, print);
   const statuses = await Promise.all(
     sources.map((source) =>
       readSource(source, {
@@ -52,7 +52,7 @@ export async function showLogs(options: ShowLogsOptions, dependencies: Dependenc
 type Ordered = Disposable & Readonly<{ add: (name: string, line: LogLine) => void }>;
 
 /** Holds lines for `holdMs` and prints them in the order of their times; if undefined, holds them until disposal. */
-function orderedLines(holdMs: number | undefined, print: (name: string, line: LogLine) => void): Ordered {
+function createLineSorter(holdMs: number | undefined, print: (name: string, line: LogLine) => void): Ordered {
   let held: Readonly<{ name: string; line: LogLine; atMs: number }>[] = [];
   const lastMs = new Map<string, number>();
   const flush = () => {
@@ -108,7 +108,7 @@ async function readOutput(
     if (isEngine) add(readLogLine(line));
     complaint = line.slice(0, 300);
   };
-  const read = [eachLine(child.stdout, (line) => add(readLogLine(line))), eachLine(child.stderr, complain)];
+  const read = [readLines(child.stdout, (line) => add(readLogLine(line))), readLines(child.stderr, complain)];
   try {
     const [status] = (await once(child, "close")) as [number | null];
     await Promise.all(read);
@@ -120,6 +120,6 @@ async function readOutput(
   }
 }
 
-async function eachLine(input: Readable, add: (line: string) => void): Promise<void> {
+async function readLines(input: Readable, add: (line: string) => void): Promise<void> {
   for await (const line of createInterface({ input, crlfDelay: Infinity })) add(line);
 }

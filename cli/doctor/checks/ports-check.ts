@@ -35,7 +35,7 @@ async function checkPort(one: Wanted, all: readonly Wanted[]): Promise<readonly 
     ];
   }
   const at = formatAuthority(findReachedHost(host), port);
-  const state = await probePort(findReachedHost(host), port);
+  const state = await testPort(findReachedHost(host), port);
   const runs = owner.configuration?.service === owner.service;
   if (state === "unknown")
     return [look(owner.service, "unknown", `${at} (${setting}) neither takes nor refuses a connection`)];
@@ -59,7 +59,7 @@ async function checkPort(one: Wanted, all: readonly Wanted[]): Promise<readonly 
 }
 
 /** Checks whether something listens at an address. */
-async function probePort(host: string, port: number): Promise<"open" | "free" | "unknown"> {
+async function testPort(host: string, port: number): Promise<"open" | "free" | "unknown"> {
   const socket = connect({ host, port, signal: AbortSignal.timeout(checkLimits.timeoutMs) });
   try {
     await once(socket, "connect");
