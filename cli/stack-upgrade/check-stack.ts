@@ -37,12 +37,17 @@ export async function checkStack(
   dependencies: CheckStackDependencies,
 ): Promise<StackCheck> {
   const { platform, queries } = dependencies;
-  const problems = [...versionProblems(place.from, to)];
+  const problems = [...findVersionProblems(place.from, to)];
   const { said, problems: ofNode } = await lookAtNode(place, dependencies);
   const found = await platform.look(place, to);
   const { toolImage, copyWords, clones, conf } = found;
   const lint = toolImage === undefined ? nothing : lintFor(conf, place, to);
-  problems.push(...ofNode, ...found.problems, ...lint.problems, ...(await previewProblems(place, to, dependencies)));
+  problems.push(
+    ...ofNode,
+    ...found.problems,
+    ...lint.problems,
+    ...(await findPreviewProblems(place, to, dependencies)),
+  );
   const before = said === undefined ? undefined : await readBefore(said, queries);
   const warnings = [
     ...lint.warnings,
@@ -63,7 +68,7 @@ function explainNoVersion(place: StackPlace): string {
   return `the node does not report its version: that the new one runs is known ${describePlatform(place).imageProof}`;
 }
 
-function* versionProblems(from: UpgradeSide, to: UpgradeSide): Generator<string> {
+function* findVersionProblems(from: UpgradeSide, to: UpgradeSide): Generator<string> {
   if (from.image === to.image && from.version === to.version) yield "the stack has this image and version already";
   if (findReleaseOfText(from.version).layout !== findReleaseOfText(to.version).layout) {
     yield `${to.version} has another layout of the workspace than ${from.version}: start over with it`;
@@ -83,7 +88,7 @@ function lintFor(conf: string | undefined, place: StackPlace, to: UpgradeSide) {
   return { problems: words(true), warnings: words(false) };
 }
 
-async function previewProblems(
+async function findPreviewProblems(
   { project, prefix, from }: StackPlace,
   to: UpgradeSide,
   { pulumi }: Pick<CheckStackDependencies, "pulumi">,

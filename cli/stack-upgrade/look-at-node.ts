@@ -24,7 +24,7 @@ export async function lookAtNode(
   for (let looks = 1; ; looks += 1) {
     const looked = await queries.look();
     const said = looked.ok ? looked.said : undefined;
-    const problems = looked.ok ? [...nodeProblems(looked.said, place)] : [looked.message];
+    const problems = looked.ok ? [...findNodeProblems(looked.said, place)] : [looked.message];
     if (problems.length === 0 || looks >= looksMax || signal.aborted) return { said, problems };
     await pause(betweenLooksMs, signal);
   }
@@ -33,7 +33,7 @@ export async function lookAtNode(
 /** Conditions that must not be False before an upgrade: only a node that runs well now can be judged worse afterwards. */
 const needed = ["RpcAnswering", "ConfigValid", "ConfigCurrent", "RestartSettled", "VersionAgreed", "Unheld"] as const;
 
-function* nodeProblems(said: SidecarLook, { from }: StackPlace): Generator<string> {
+function* findNodeProblems(said: SidecarLook, { from }: StackPlace): Generator<string> {
   if (!said.node.answers || said.node.height === undefined) yield "the node does not answer";
   const reported = readReportedVersion(said);
   if (reported !== undefined && reported.release !== parseNodeVersion(from.version)?.release) {

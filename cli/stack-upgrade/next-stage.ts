@@ -59,7 +59,11 @@ export function resumeRecord(record: StackRecord, nowMs: number): StackRecord {
   if (record.end === "stranded") {
     // The person has seen how far it came, and wants it continued.
     const restored = record.restored === "whole" ? record.restored : undefined;
-    return enter({ ...record, restored, end: undefined, note: undefined, attempts: 0 }, firstBack(record), nowMs);
+    return beginStage(
+      { ...record, restored, end: undefined, note: undefined, attempts: 0 },
+      getFirstBack(record),
+      nowMs,
+    );
   }
   // Waiting is not the step's fault. While somebody else has locked the stack, the way back is blocked, too.
   if (record.waitsFor !== undefined) {
@@ -69,7 +73,7 @@ export function resumeRecord(record: StackRecord, nowMs: number): StackRecord {
   const goesOn = isBackward(record.stage) || record.stage === "cleaning" || interruptions <= interruptionsMax;
   if (goesOn) return { ...record, interruptions };
   const why = `the command was ended ${interruptions} times while it was ${stageWords[record.stage]}`;
-  return goBack(record, why, nowMs);
+  return beginWayBack(record, why, nowMs);
 }
 
 /** Whether a stage leads back to the old version. */
@@ -84,8 +88,8 @@ function advanceForward(record: StackRecord, stage: ForwardStage, outcome: Ended
   if (stage === "cleaning") {
     return { ...record, end: "committed", note: outcome.kind === "done" ? outcome.note : outcome.why };
   }
-  if (outcome.kind === "failed") return goBack(record, outcome.why, nowMs);
-  return enter(record, forwardStages[forwardStages.indexOf(stage) + 1] ?? "cleaning", nowMs);
+  if (outcome.kind === "failed") return beginWayBack(record, outcome.why, nowMs);
+  return beginStage(record, forwardStages[forwardStages.indexOf(stage) + 1] ?? "cleaning", nowMs);
 }
 
 function advanceBackward(record: StackRecord, stage: BackwardStage, outcome: Ended, nowMs: number): StackRecord {
@@ -95,16 +99,16 @@ function advanceBackward(record: StackRecord, stage: BackwardStage, outcome: End
   }
   if (outcome.kind === "done") {
     const stages = listBackward(record);
-    return enter(record, stages[stages.indexOf(stage) + 1] ?? "back-cleaning", nowMs);
+    return beginStage(record, stages[stages.indexOf(stage) + 1] ?? "back-cleaning", nowMs);
   }
   const attempts = record.attempts + 1;
   const isOver = attempts >= backAttempts || outcome.isFinal === true;
   if (isOver) return { ...record, attempts, end: "stranded", note: outcome.why };
-  return enter({ ...record, attempts }, firstBack(record), nowMs);
+  return beginStage({ ...record, attempts }, getFirstBack(record), nowMs);
 }
 
-function goBack(record: StackRecord, failure: string, nowMs: number): StackRecord {
-  return enter({ ...record, failure, attempts: 0 }, firstBack(record), nowMs);
+function beginWayBack(record: StackRecord, failure: string, nowMs: number): StackRecord {
+  return beginStage({ ...record, failure, attempts: 0 }, getFirstBack(record), nowMs);
 }
 
 /** Lists the stages of the way back. While only the old version has run, nothing has to stop: the node is started again before Pulumi runs. */
@@ -117,11 +121,11 @@ function listBackward({ newRan, configured }: StackRecord): readonly BackwardSta
   return ["back-discarding", "back-starting", ...configuring, "back-proving", "back-cleaning"];
 }
 
-function firstBack(record: StackRecord): BackwardStage {
+function getFirstBack(record: StackRecord): BackwardStage {
   return record.newRan ? "back-stopping" : "back-discarding";
 }
 
-function enter(record: StackRecord, stage: StackStage, nowMs: number): StackRecord {
+function beginStage(record: StackRecord, stage: StackStage, nowMs: number): StackRecord {
   const newRan = record.newRan || stage === "updating";
   const configured = record.configured || stage === "configuring";
   return { ...record, stage, newRan, configured, waitsFor: undefined, stageSinceMs: nowMs, interruptions: 0 };

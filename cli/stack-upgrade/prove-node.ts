@@ -74,8 +74,8 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
   }
   const isGone = block !== undefined && hash === undefined;
   const doubt =
-    doubtOfSidecar(said, options) ??
-    doubtOfHeight(said, options) ??
+    findSidecarDoubt(said, options) ??
+    findHeightDoubt(said, options) ??
     (isGone ? `its data are not known to be the old ones: ${describeBlock(block)}, is not returned` : undefined);
   return { isFinal: false, doubt, reportedVersion: readReportedVersion(said) !== undefined };
 }
@@ -84,7 +84,7 @@ function describeBlock({ number, hash }: NonNullable<NodeBefore["block"]>): stri
   return `block ${number}, which had the hash ${hash}`;
 }
 
-function doubtOfSidecar(said: SidecarLook, { version, before, mayBeHeld }: ProofOptions): string | undefined {
+function findSidecarDoubt(said: SidecarLook, { version, before, mayBeHeld }: ProofOptions): string | undefined {
   if (!said.node.answers) return "the node does not answer";
   const reported = readReportedVersion(said);
   if (reported === undefined && before.tellsVersion)
@@ -104,7 +104,7 @@ function doubtOfSidecar(said: SidecarLook, { version, before, mayBeHeld }: Proof
   return `${missing}: ${findCondition(said, missing)?.message ?? "the sidecar says nothing of it yet"}`;
 }
 
-function doubtOfHeight(said: SidecarLook, { before }: ProofOptions): string | undefined {
+function findHeightDoubt(said: SidecarLook, { before }: ProofOptions): string | undefined {
   const { height } = said.node;
   if (height === undefined) return "it reports no height";
   if (height > before.height) return undefined;

@@ -114,12 +114,17 @@ export async function runStack(options: StackUpgradeOptions, work: StackWork): P
     throw new Refused(`another gatehouse upgrade of ${stack} was at work; look, and say it again`);
   if (current !== undefined) {
     await requireBackend(current, pulumi);
-    return await carryOut(agreeToGoOn(current, { ...options, configFile }), { ...work, pulumi, path, isResumed: true });
+    return await runSteps(resumeRequested(current, { ...options, configFile }), {
+      ...work,
+      pulumi,
+      path,
+      isResumed: true,
+    });
   }
   if (requested === undefined) throw new Refused(nothing);
   const record = await beginUpgrade({ ...options, requested, configFile }, { ...work, pulumi });
   if (typeof record === "number") return record;
-  return await carryOut(record, { ...work, pulumi, path, isResumed: false });
+  return await runSteps(record, { ...work, pulumi, path, isResumed: false });
 }
 
 /** Explains that another run works on a stack. Pure. */
@@ -139,7 +144,10 @@ async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<vo
 }
 
 /** Amends the record that is resumed, by the same request or by --continue; refuses any other request meanwhile. Time limits and the sidecar's URL may change. */
-function agreeToGoOn(known: StackRecord, options: StackUpgradeOptions & Readonly<{ configFile: string }>): StackRecord {
+function resumeRequested(
+  known: StackRecord,
+  options: StackUpgradeOptions & Readonly<{ configFile: string }>,
+): StackRecord {
   const { stack, directory, configFile, requested, isContinued, dryRun, limits, statusUrl } = options;
   const isSame = isContinued || requested?.image === known.to.image;
   if (!isSame || dryRun || !isSameStack(stack, known.stack)) {
@@ -166,7 +174,7 @@ function isSameStack(typed: string, known: string): boolean {
 type CarryOutDependencies = Omit<StackWork, "pulumi"> &
   Readonly<{ pulumi: PulumiCli; path: string; isResumed: boolean }>;
 
-async function carryOut(
+async function runSteps(
   begun: StackRecord,
   { output, path, isResumed, platform, queries, backLimits, ...rest }: CarryOutDependencies,
 ): Promise<RunResult> {

@@ -37,7 +37,7 @@ export function readStackPlace(
   stack: string,
   { config, outputs, statusUrl }: Readonly<{ config: ConfigValues; outputs: unknown; statusUrl: string | undefined }>,
 ): StackPlace {
-  const project = projectOf(config);
+  const project = findProject(config);
   const value = (key: string) => config[`${project}:${key}`] || undefined;
   const image = value("nodeImage") ?? "";
   const nodeVersion = value("nodeVersion");
@@ -98,7 +98,7 @@ function parseOutputs<Shape>(shape: z.ZodType<Shape>, stack: string, outputs: un
 }
 
 /** Finds the project's name, which is the namespace of the stack's keys. */
-function projectOf(config: ConfigValues): string {
+function findProject(config: ConfigValues): string {
   const found = Object.entries(config).flatMap(([key, value]) =>
     key.endsWith(":nodeImage") && value ? [key.slice(0, -":nodeImage".length)] : [],
   );

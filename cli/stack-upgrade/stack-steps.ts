@@ -48,7 +48,7 @@ export function createStackSteps(dependencies: StackStepsDependencies): StackSte
   const steps: StackSteps = {
     stopping: (record, amend) => platform.stop(record, amend),
     copying: (record, amend) => platform.copy(record, amend),
-    configuring: (record) => configure(record, record.to, dependencies),
+    configuring: (record) => setSide(record, record.to, dependencies),
     updating: (record, amend) => update(record, record.to, dependencies, amend),
     proving: (record, amend) => proveNew(record, dependencies, amend),
     cleaning: async (record) =>
@@ -63,14 +63,14 @@ export function createStackSteps(dependencies: StackStepsDependencies): StackSte
       return done;
     },
     "back-starting": (record) => platform.start(record),
-    "back-configuring": (record) => configure(record, record.from, dependencies),
+    "back-configuring": (record) => setSide(record, record.from, dependencies),
     "back-data": async (record, amend) => {
       const ended = await endUpdate(record, dependencies);
       return ended.kind === "done" ? await platform.putBack(back(record), amend) : ended;
     },
     "back-updating": (record, amend) => update(back(record), record.from, dependencies, amend),
     "back-proving": (record) => proveOld(back(record), dependencies),
-    "back-cleaning": (record) => cleanUp(record, dependencies),
+    "back-cleaning": (record) => finishBack(record, dependencies),
   };
   return Object.fromEntries(Object.entries(steps).map(([stage, step]) => [stage, waitForPlatform(step)])) as Record<
     StackStage,
@@ -97,7 +97,7 @@ function waitForPlatform(step: StackStep): StackStep {
   };
 }
 
-async function configure(
+async function setSide(
   record: StackRecord,
   side: UpgradeSide,
   { pulumi }: StackStepsDependencies,
@@ -194,7 +194,7 @@ async function proveOld(
 }
 
 /** Removes the copy and lists leftovers. The old version is proved by then: failures are reported, and undo nothing. */
-async function cleanUp(record: StackRecord, dependencies: StackStepsDependencies): Promise<StepOutcome> {
+async function finishBack(record: StackRecord, dependencies: StackStepsDependencies): Promise<StepOutcome> {
   const { platform, queries } = dependencies;
   const removed = await platform.removeCopy(record);
   const looked = await queries.look();

@@ -14,13 +14,13 @@ import {
  */
 const [action, volume, id, snapshot] = process.argv.slice(2);
 try {
-  await act();
+  await runAction();
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 1;
 }
 
-async function act(): Promise<void> {
+async function runAction(): Promise<void> {
   if (volume !== undefined && action === "look") {
     process.stdout.write(`${JSON.stringify(await lookAtWorkspace(volume))}\n`);
   } else if (volume !== undefined && action === "flush") {

@@ -48,7 +48,7 @@ export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
   const conf = await readIfThere(join(volume, "conf/node.conf"));
   const leftovers = await listNames(join(volume, workDirectory));
   const copies: string[] = [];
-  for (const id of leftovers) if (await isThere(placesOf(volume, id).copy)) copies.push(id);
+  for (const id of leftovers) if (await isThere(locatePlaces(volume, id).copy)) copies.push(id);
   return {
     bytes,
     freeBytes,
@@ -61,7 +61,7 @@ export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
 
 /** Copies the directories of a node that does not run; starts a half-made copy over, and removes one that fails. */
 export async function copyWorkspace(volume: string, id: string): Promise<void> {
-  const { work, done } = placesOf(volume, id);
+  const { work, done } = locatePlaces(volume, id);
   if (await isThere(done.copied)) return;
   try {
     await copyKept(volume, volume, id);
@@ -73,7 +73,7 @@ export async function copyWorkspace(volume: string, id: string): Promise<void> {
 }
 
 async function copyKept(from: string, volume: string, id: string): Promise<void> {
-  const { copy, done } = placesOf(volume, id);
+  const { copy, done } = locatePlaces(volume, id);
   await rm(copy, { recursive: true, force: true });
   await mkdir(copy, { recursive: true, mode: 0o700 });
   for (const name of kept) {
@@ -96,14 +96,14 @@ export async function flushWorkspace(volume: string): Promise<void> {
  * current data first, because the snapshot stays. Resumes after a kill.
  */
 export async function restoreWorkspace(volume: string, id: string, snapshot: string): Promise<void> {
-  const { copy, done } = placesOf(volume, id);
+  const { copy, done } = locatePlaces(volume, id);
   if (!(await isThere(done.restored)) && !(await isThere(done.copied))) {
     await rm(copy, { recursive: true, force: true });
     const bytes = await measureKept(snapshot);
     if (bytes === 0) throw new Error("the snapshot holds no data of a node");
     const { freeBytes } = await readDiskSpace(volume);
     if (!hasRoomFor({ bytes, freeBytes })) {
-      for (const name of kept) await empty(join(volume, name));
+      for (const name of kept) await clearDirectory(join(volume, name));
     }
     await copyKept(snapshot, volume, id);
   }
@@ -115,20 +115,20 @@ export async function restoreWorkspace(volume: string, id: string, snapshot: str
  * new version's; after that, the copy's.
  */
 export async function putWorkspaceBack(volume: string, id: string): Promise<void> {
-  const { copy, aside, done } = placesOf(volume, id);
+  const { copy, aside, done } = locatePlaces(volume, id);
   if (await isThere(done.restored)) return;
   if (!(await isThere(done.copied))) throw new Error(`there is no whole copy ${id} on the volume`);
   if (!(await isThere(done.emptied))) {
-    for (const name of kept) await moveEntries(join(volume, name), join(aside, name), join(aside, name));
+    for (const name of kept) await renameEntries(join(volume, name), join(aside, name), join(aside, name));
     await makeMark(done.emptied);
   }
-  for (const name of kept) await moveEntries(join(copy, name), join(volume, name), join(aside, name));
+  for (const name of kept) await renameEntries(join(copy, name), join(volume, name), join(aside, name));
   await makeMark(done.restored);
 }
 
 /** Removes the copy and the marks of an upgrade that has ended; the data of a failed version stay. */
 export async function removeCopy(volume: string, id: string): Promise<void> {
-  const { work, copy, aside, done } = placesOf(volume, id);
+  const { work, copy, aside, done } = locatePlaces(volume, id);
   await rm(copy, { recursive: true, force: true });
   for (const path of Object.values(done)) await rm(path, { force: true });
   if (!(await isThere(aside))) await rm(work, { recursive: true, force: true });
@@ -136,17 +136,17 @@ export async function removeCopy(volume: string, id: string): Promise<void> {
 
 /** Removes everything that an upgrade has left, including the data of a failed version. */
 export async function discardWork(volume: string, id: string): Promise<void> {
-  await rm(placesOf(volume, id).work, { recursive: true, force: true });
+  await rm(locatePlaces(volume, id).work, { recursive: true, force: true });
 }
 
-function placesOf(volume: string, id: string) {
+function locatePlaces(volume: string, id: string) {
   const work = join(volume, workDirectory, id);
   const done = { copied: join(work, "copied"), emptied: join(work, "emptied"), restored: join(work, "restored") };
   return { work, copy: join(work, "copy"), aside: join(work, "aside"), done };
 }
 
 /** Moves the entries of one directory into another of the same file system; resumes after a kill. Entries that a node has made there since are put aside. */
-async function moveEntries(from: string, to: string, aside: string): Promise<void> {
+async function renameEntries(from: string, to: string, aside: string): Promise<void> {
   const names = await listNames(from);
   if (names.length === 0) return;
   await mkdir(to, { recursive: true, mode: 0o700 });
@@ -171,7 +171,7 @@ async function measureKept(volume: string): Promise<number> {
   return bytes;
 }
 
-async function empty(directory: string): Promise<void> {
+async function clearDirectory(directory: string): Promise<void> {
   const names = await listNames(directory);
   if (names.length === 0) return;
   for (const name of names) await rm(join(directory, name), { recursive: true, force: true });

@@ -23,14 +23,14 @@ export async function copyTree(from: string, to: string): Promise<void> {
   if (stats.isDirectory()) {
     await mkdir(to, { mode: 0o700 });
     for (const name of await readdir(from)) await copyTree(join(from, name), join(to, name));
-    await own(to, stats);
+    await setAttributes(to, stats);
     await syncDirectory(to);
   } else if (stats.isSymbolicLink()) {
     await symlink(await readlink(from), to);
     await changeOwner(to, stats.uid, stats.gid);
   } else if (stats.isFile()) {
     await copyContent(from, to, stats.size);
-    await own(to, stats);
+    await setAttributes(to, stats);
     await using file = await open(to, "r");
     await file.sync();
   }
@@ -52,7 +52,7 @@ async function copyContent(from: string, to: string, bytes: number): Promise<voi
   }
 }
 
-async function own(path: string, { uid, gid, mode, atime, mtime }: Stats): Promise<void> {
+async function setAttributes(path: string, { uid, gid, mode, atime, mtime }: Stats): Promise<void> {
   await changeOwner(path, uid, gid);
   await chmod(path, mode & 0o7777);
   await lutimes(path, atime, mtime);
@@ -65,7 +65,7 @@ async function changeOwner(path: string, uid: number, gid: number): Promise<void
 
 /** Sums the bytes of all files of a tree. */
 export async function measureTree(path: string): Promise<number> {
-  const stats = await lstat(path).catch(absent);
+  const stats = await lstat(path).catch(skipAbsent);
   if (stats === undefined) return 0;
   if (!stats.isDirectory()) return stats.isFile() ? stats.size : 0;
   let bytes = 0;
@@ -76,7 +76,7 @@ export async function measureTree(path: string): Promise<number> {
 
 /** Flushes a tree to disk. */
 export async function flushTree(path: string): Promise<void> {
-  const stats = await lstat(path).catch(absent);
+  const stats = await lstat(path).catch(skipAbsent);
   if (stats?.isDirectory() === true) for (const name of await listNames(path)) await flushTree(join(path, name));
   if (stats?.isDirectory() !== true && stats?.isFile() !== true) return;
   await using opened = await open(path, "r");
@@ -122,20 +122,20 @@ export async function syncDirectory(path: string): Promise<void> {
 
 /** Whether something of that name exists, including a broken link. */
 export async function isThere(path: string): Promise<boolean> {
-  return (await lstat(path).catch(absent)) !== undefined;
+  return (await lstat(path).catch(skipAbsent)) !== undefined;
 }
 
 /** Lists the entries of a directory; empty if there is none. */
 export async function listNames(directory: string): Promise<readonly string[]> {
-  return (await readdir(directory).catch(absent)) ?? [];
+  return (await readdir(directory).catch(skipAbsent)) ?? [];
 }
 
 /** Reads a file; undefined if there is none. */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
-  return await readFile(path).catch(absent);
+  return await readFile(path).catch(skipAbsent);
 }
 
-function absent(error: NodeJS.ErrnoException): undefined {
+function skipAbsent(error: NodeJS.ErrnoException): undefined {
   if (error.code === "ENOENT") return undefined;
   throw error;
 }

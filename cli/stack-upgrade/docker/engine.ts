@@ -141,7 +141,7 @@ async function runJob(
   }
   // A job that a killed run left may still be at work.
   if (left !== undefined) await remove(name);
-  await call("POST", `/containers/create?name=${name}`, { body: jobBody(job) });
+  await call("POST", `/containers/create?name=${name}`, { body: buildJobBody(job) });
   try {
     await call("POST", `/containers/${name}/start`);
     const waited = await call("POST", `/containers/${name}/wait`, {
@@ -159,7 +159,7 @@ async function runJob(
 }
 
 /** Builds a container that runs as root, to keep the data's owners and modes, with only the capabilities for that and no network. */
-function jobBody({ image, labels, command, volumes }: EngineJob) {
+function buildJobBody({ image, labels, command, volumes }: EngineJob) {
   return {
     Image: image,
     Entrypoint: ["node"],

@@ -33,8 +33,8 @@ async function findContainers(place: DockerPlace, engine: Engine) {
   const names = buildNames(place);
   const [node, sidecar] = [await engine.inspect(names.node), await engine.inspect(names.sidecar)];
   const problems = [
-    ...containerProblems(names.node, node, place),
-    ...containerProblems(names.sidecar, sidecar, place),
+    ...findContainerProblems(names.node, node, place),
+    ...findContainerProblems(names.sidecar, sidecar, place),
     ...(node?.Mounts.some(({ Name }) => Name === names.volume) === true
       ? [
           `${names.node} sees the whole of its volume, as an earlier release deployed it; run pulumi up with this release first`,
@@ -44,7 +44,7 @@ async function findContainers(place: DockerPlace, engine: Engine) {
   return { problems, toolImage: sidecar?.Image };
 }
 
-function* containerProblems(
+function* findContainerProblems(
   name: string,
   container: EngineContainer | undefined,
   { prefix }: DockerPlace,

@@ -25,18 +25,18 @@ export async function describePendingCreations(
   const { containers, pendingCreations } = state;
   const settled: string[] = [];
   for (const urn of new Set(pendingCreations)) {
-    const name = nameOf(urn);
+    const name = parseName(urn);
     const known = containers.get(urn);
     if (!names.includes(name) || known === undefined) continue;
     if ((await engine.inspect(name))?.Id === known) settled.push(urn);
   }
   if (settled.length === 0) return undefined;
-  const others = pendingCreations.filter((urn) => !settled.includes(urn)).map(nameOf);
+  const others = pendingCreations.filter((urn) => !settled.includes(urn)).map(parseName);
   const look =
     others.length === 0 ? "" : ` It clears the pending creations of ${others.join(", ")}, too: look at them first.`;
-  return `A pulumi up was killed while it made ${settled.map(nameOf).join(", ")}, which is there and known to Pulumi. Pulumi goes on to warn of a pending operation until you say: ${formatClearCommand(place, settled)}${look}`;
+  return `A pulumi up was killed while it made ${settled.map(parseName).join(", ")}, which is there and known to Pulumi. Pulumi goes on to warn of a pending operation until you say: ${formatClearCommand(place, settled)}${look}`;
 }
 
-function nameOf(urn: string): string {
+function parseName(urn: string): string {
   return urn.split("::").at(-1) ?? urn;
 }

@@ -50,7 +50,7 @@ export async function stopToGoBack(
   dependencies: EngineAlone,
   amend: AmendRecord,
 ): Promise<StepOutcome> {
-  if (record.restored === "begun" && !(await isStill(record, dependencies))) return startedMeanwhile(record);
+  if (record.restored === "begun" && !(await isStill(record, dependencies))) return failSpoiledRestore(record);
   await stopBoth(record, dependencies);
   const container = await dependencies.engine.inspect(buildNames(record).node);
   await amend({ lastStart: container?.State.StartedAt });
@@ -65,12 +65,12 @@ export async function putBackStill(
 ): Promise<StepOutcome> {
   if (record.restored === "whole") return done;
   if (!(await isStill(record, dependencies))) {
-    if (record.restored === "begun") return startedMeanwhile(record);
+    if (record.restored === "begun") return failSpoiledRestore(record);
     return { kind: "failed", why: `${buildNames(record).node} was started while it had to stand still` };
   }
   await amend({ restored: "begun" });
   await runWorkspaceJob(record, "restore", { ...dependencies, withinMs: record.limits.copyMs });
-  if (!(await isStill(record, dependencies))) return startedMeanwhile(record);
+  if (!(await isStill(record, dependencies))) return failSpoiledRestore(record);
   await amend({ restored: "whole" });
   return done;
 }
@@ -80,7 +80,7 @@ async function isStill(record: StackRecord, { engine }: EngineAlone): Promise<bo
   return state?.Running !== true && state?.StartedAt === record.lastStart;
 }
 
-function startedMeanwhile(record: StackRecord): StepOutcome {
+function failSpoiledRestore(record: StackRecord): StepOutcome {
   const { node, volume } = buildNames(record);
   const work = `.gatehouse-upgrade/${record.id}`;
   const why = `${node} was started while the old data were put back into ${volume}: they may not be whole. What was not put back yet is in ${work}/copy on that volume, what made way for it in ${work}/aside. Stop the node, look at them, or let it sync from nothing; to go on is to put back the rest of the copy, and to take the data as they are then`;

@@ -61,7 +61,7 @@ export async function takeSnapshot(
   await cluster.create({
     apiVersion: `${snapshotGroup}/v1`,
     kind: "VolumeSnapshot",
-    metadata: { name: nameCopy(record), labels: labelsOf(record) },
+    metadata: { name: nameCopy(record), labels: buildLabels(record) },
     spec: {
       source: { persistentVolumeClaimName: names.claim },
       ...(snapshotClass === undefined ? {} : { volumeSnapshotClassName: snapshotClass }),
@@ -109,7 +109,7 @@ export async function restoreClaim(record: StackRecord, cluster: Cluster): Promi
   await cluster.create({
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
-    metadata: { name, labels: labelsOf(record) },
+    metadata: { name, labels: buildLabels(record) },
     spec: {
       accessModes,
       ...(storageClassName === undefined ? {} : { storageClassName }),
@@ -128,7 +128,7 @@ async function requireSnapshot(record: StackRecord, cluster: Cluster): Promise<V
   throw new ClusterError(`the VolumeSnapshot ${name} ${why}`, false);
 }
 
-function labelsOf(record: StackRecord): Readonly<Record<string, string>> {
+function buildLabels(record: StackRecord): Readonly<Record<string, string>> {
   return {
     "app.kubernetes.io/name": "gatehouse",
     "app.kubernetes.io/instance": record.prefix,

@@ -27,9 +27,9 @@ export async function lookAtCluster(place: KubernetesPlace, dependencies: ScaleD
   if (missing.length > 0) return refuse(missing.map((right) => explainRight(right, target)));
   const workload = await findWorkload(cluster);
   const problems = [
-    ...workloadProblems(workload, place),
-    ...podProblems(await findNodePod(cluster), target),
-    ...(await snapshotProblems(place, cluster)),
+    ...findWorkloadProblems(workload, place),
+    ...findPodProblems(await findNodePod(cluster), target),
+    ...(await findSnapshotProblems(place, cluster)),
   ];
   const [toolImage, user] = [findToolImage(workload), workload && findNodeUser(workload)];
   if (problems.length > 0 || toolImage === undefined || user === undefined) return refuse(problems);
@@ -47,7 +47,7 @@ function explainRight(right: string, { namespace, context }: KubernetesTarget): 
   return `you may not ${right} in the namespace ${namespace}${context === undefined ? "" : ` of ${context}`}; have it granted, or use another context of the kubeconfig`;
 }
 
-function* workloadProblems(workload: Workload | undefined, { prefix, target }: KubernetesPlace): Generator<string> {
+function* findWorkloadProblems(workload: Workload | undefined, { prefix, target }: KubernetesPlace): Generator<string> {
   const { namespace } = target;
   if (workload === undefined) {
     yield `there is no StatefulSet ${names.workload} in the namespace ${namespace}`;
@@ -68,7 +68,7 @@ function* workloadProblems(workload: Workload | undefined, { prefix, target }: K
   }
 }
 
-function* podProblems(pod: NodePod | undefined, target: KubernetesTarget): Generator<string> {
+function* findPodProblems(pod: NodePod | undefined, target: KubernetesTarget): Generator<string> {
   if (pod === undefined) {
     yield `there is no pod ${names.pod}`;
     return;
@@ -98,7 +98,7 @@ const volumeShape = z.object({
   spec: z.object({ csi: z.object({ driver: z.string() }).optional(), storageClassName: z.string().optional() }),
 });
 
-async function snapshotProblems(place: KubernetesPlace, cluster: Cluster): Promise<readonly string[]> {
+async function findSnapshotProblems(place: KubernetesPlace, cluster: Cluster): Promise<readonly string[]> {
   if (!(await cluster.serves(`${snapshotGroup}/v1`))) {
     return [
       `the cluster knows no VolumeSnapshots (${snapshotGroup}), so the node's data can't be kept for the way back: install the snapshot controller with its definitions, and a driver that takes snapshots`,
@@ -111,12 +111,12 @@ async function snapshotProblems(place: KubernetesPlace, cluster: Cluster): Promi
     ...left.map(({ metadata: { name } }) =>
       explainCopy(`the VolumeSnapshot ${name}`, formatKubectlCommand(place.target, "delete", "volumesnapshot", name)),
     ),
-    ...(await driverProblems(claim, place.target, cluster)),
+    ...(await findDriverProblems(claim, place.target, cluster)),
   ];
 }
 
 /** Finds why the volume's driver would take no snapshot: a class of another driver would fail only once the node is stopped. */
-async function driverProblems(
+async function findDriverProblems(
   { spec, status }: NodeClaim,
   { snapshotClass }: KubernetesTarget,
   cluster: Cluster,

@@ -46,7 +46,7 @@ export async function scaleDown(dependencies: ScaleDependencies): Promise<void> 
   const { cluster } = dependencies;
   const workload = await requireWorkload(cluster);
   await scale(workload, 0, cluster);
-  await letGo(cluster);
+  await releasePod(cluster);
   const wait = { withinMs: findGraceMs(workload) + killMs, why: "is not gone" };
   await waitForPod((now) => now === undefined, wait, dependencies);
 }
@@ -57,7 +57,7 @@ function findGraceMs({ spec }: Workload): number {
 
 /** Scales the node to 1, and releases a pod that an earlier run holds. */
 export async function scaleUp({ cluster }: Pick<ScaleDependencies, "cluster">): Promise<void> {
-  await letGo(cluster);
+  await releasePod(cluster);
   await scale(await requireWorkload(cluster), 1, cluster);
 }
 
@@ -68,7 +68,7 @@ async function holdPod({ metadata }: NodePod, cluster: Cluster): Promise<void> {
   await cluster.patch("pod", names.pod, { type: "merge", change: { metadata: { uid: metadata.uid, finalizers } } });
 }
 
-async function letGo(cluster: Cluster): Promise<void> {
+async function releasePod(cluster: Cluster): Promise<void> {
   const pod = await findNodePod(cluster);
   if (pod?.metadata.finalizers.includes(podFinalizer) !== true) return;
   const finalizers = pod.metadata.finalizers.filter((name) => name !== podFinalizer);
@@ -83,14 +83,14 @@ async function scale({ spec }: Workload, replicas: number, cluster: Cluster): Pr
     });
     if (!isDone) throw new ClusterError(`the cluster has no StatefulSet ${names.workload} any more`, false);
   }
-  await disown(cluster);
+  await releaseField(cluster);
 }
 
 /**
  * Releases the ownership of the changed field: the next `pulumi up` would be refused for a conflict with this field manager (Kubernetes,
  * "Server-Side Apply", "Conflicts").
  */
-async function disown(cluster: Cluster): Promise<void> {
+async function releaseField(cluster: Cluster): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     const { managedFields } = (await requireWorkload(cluster)).metadata;
     const at = managedFields.findIndex(({ manager }) => manager === fieldManager);

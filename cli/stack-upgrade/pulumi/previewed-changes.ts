@@ -27,16 +27,16 @@ const shownMax = 8;
  */
 export function findStrangeChanges(steps: readonly PreviewedStep[], prefix: string): string | undefined {
   const own = new Set([...expected.map((name) => `${prefix}-${name}`), imageResource]);
-  const strange = steps.filter(({ op, urn }) => !idle.has(op) && !isBookkeeping(urn) && !own.has(nameOf(urn)));
+  const strange = steps.filter(({ op, urn }) => !idle.has(op) && !isBookkeeping(urn) && !own.has(parseName(urn)));
   if (strange.length === 0) return undefined;
-  const named = [...new Set(strange.map(({ op, urn }) => `${nameOf(urn)} (${op})`))];
+  const named = [...new Set(strange.map(({ op, urn }) => `${parseName(urn)} (${op})`))];
   const more = named.length > shownMax ? ` and ${named.length - shownMax} more` : "";
   return `pulumi up would change more than the node: ${named.slice(0, shownMax).join(", ")}${more}; run pulumi up for that first`;
 }
 
 /** Whether a previewed update changes the node. Pure. */
 export function isNodeReplaced(steps: readonly PreviewedStep[], prefix: string): boolean {
-  return steps.some(({ op, urn }) => !idle.has(op) && nameOf(urn) === `${prefix}-node`);
+  return steps.some(({ op, urn }) => !idle.has(op) && parseName(urn) === `${prefix}-node`);
 }
 
 /** Whether it is the stack itself, of which only outputs change. */
@@ -44,6 +44,6 @@ function isBookkeeping(urn: string): boolean {
   return urn.includes("::pulumi:pulumi:Stack::");
 }
 
-function nameOf(urn: string): string {
+function parseName(urn: string): string {
   return urn.split("::").at(-1) ?? urn;
 }

@@ -17,7 +17,7 @@ const startField = 19;
  */
 export async function readProcessStart(pid: number): Promise<string | undefined> {
   const { bootId } = bootTime();
-  if (bootId === undefined) return await queryPs(pid);
+  if (bootId === undefined) return await readStartByPs(pid);
   const fields = await readStatFields(pid);
   // A zombie has ended; only its parent has not read its exit status yet.
   return fields === undefined || fields[stateField] === "Z" ? undefined : `${bootId} ${fields[startField]}`;
@@ -36,7 +36,7 @@ export async function readStatFields(pid: number): Promise<readonly string[] | u
 }
 
 /** Reads the start of a process by `ps`, for machines without /proc. */
-async function queryPs(pid: number): Promise<string | undefined> {
+async function readStartByPs(pid: number): Promise<string | undefined> {
   try {
     const { stdout } = await run("ps", ["-o", "lstart=", "-p", String(pid)], { timeout: psMs });
     return stdout.trim() || undefined;

@@ -53,7 +53,7 @@ async function readTable(): Promise<readonly TableRow[]> {
     throw error;
   });
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
-  if (pids.length === 0) return await queryPs();
+  if (pids.length === 0) return await readTableByPs();
   const table: TableRow[] = [];
   for (const pid of pids) {
     const fields = await readStatFields(pid);
@@ -64,7 +64,7 @@ async function readTable(): Promise<readonly TableRow[]> {
 }
 
 /** Reads the table of processes by `ps`, for machines without /proc. */
-async function queryPs(): Promise<readonly TableRow[]> {
+async function readTableByPs(): Promise<readonly TableRow[]> {
   const { stdout } = await run("ps", ["-A", "-o", "pid=,ppid="], { timeout: psMs, maxBuffer: psBytes });
   return stdout
     .trim()

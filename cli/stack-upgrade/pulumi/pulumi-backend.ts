@@ -22,7 +22,7 @@ const directoryAddress = /^file:\/\/[^@/]*(?:\/.*)?$/;
 export function identifyBackend(address: string): PulumiBackend {
   const url = URL.parse(address);
   if (url !== null && isCloud(address)) return { shown: url.origin, sha256: hash("sha256", url.origin) };
-  const shown = shorten(address, url);
+  const shown = formatShown(address, url);
   if (url !== null) url.password = "";
   return { shown, sha256: hash("sha256", url?.href ?? address) };
 }
@@ -43,7 +43,7 @@ function isCloud(address: string): boolean {
   return /^https?:/i.test(address);
 }
 
-function shorten(address: string, url: URL | null): string {
+function formatShown(address: string, url: URL | null): string {
   if (directoryAddress.test(address)) return address;
   // Any part of an address that can't be parsed may be the password.
   if (url === null) return `${/^[a-z][a-z\d+.-]*(?=:\/\/)/i.exec(address)?.[0] ?? "unknown"}:…`;

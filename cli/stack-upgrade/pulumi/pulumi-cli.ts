@@ -85,7 +85,7 @@ export function createPulumiCli(
     },
     readConfig: async () => {
       const values = parse(configShape, await config(configFile, "--json"), "config --json");
-      return Object.fromEntries(Object.entries(values).map(([key, { value }]) => [key, textOf(value)]));
+      return Object.fromEntries(Object.entries(values).map(([key, { value }]) => [key, formatValue(value)]));
     },
     readOutputs: async () =>
       parseJson(await run({ args: ["stack", "output", "--json", ...common], withinMs: shortMs })),
@@ -116,7 +116,7 @@ export function createPulumiCli(
     readState: async () => {
       const args = ["stack", "export", ...common];
       const { deployment } = parse(exportShape, await run({ args, withinMs: shortMs }), "stack export");
-      const idsOf = (wanted: string) =>
+      const listIds = (wanted: string) =>
         new Map(
           deployment.resources.flatMap(({ urn, id, type }) =>
             type === wanted && id !== undefined ? [[urn, id] as const] : [],
@@ -124,8 +124,8 @@ export function createPulumiCli(
         );
       const pending = deployment.pending_operations.filter(({ type }) => type === "creating");
       return {
-        containers: idsOf("docker:index/container:Container"),
-        statefulSets: idsOf("kubernetes:apps/v1:StatefulSet"),
+        containers: listIds("docker:index/container:Container"),
+        statefulSets: listIds("kubernetes:apps/v1:StatefulSet"),
         pendingCreations: pending.map(({ resource }) => resource.urn),
       };
     },
@@ -146,7 +146,7 @@ function explainPreview(error: PulumiError): PulumiError {
 }
 
 /** Formats a value that Pulumi printed as JSON: text as it is, an object of YAML as JSON. */
-function textOf(value: unknown): string | undefined {
+function formatValue(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : JSON.stringify(value);
 }

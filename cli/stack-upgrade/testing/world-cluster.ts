@@ -20,7 +20,7 @@ export function scaleWorld(parts: WorldParts, replicas: number): void {
   if (cluster.replicas === replicas) return;
   cluster.replicas = replicas;
   cluster.generation += 1;
-  reconcile(parts);
+  syncPods(parts);
 }
 
 /** Applies the StatefulSet as Pulumi does. */
@@ -29,7 +29,7 @@ export function deployWorld(parts: WorldParts, image: string): void {
   cluster.template = image;
   cluster.replicas = 1;
   cluster.generation += 1;
-  reconcile(parts);
+  syncPods(parts);
 }
 
 /** Ends the node's pod: it is gone then, unless somebody holds it. */
@@ -43,7 +43,7 @@ export function endPod({ state }: WorldParts): void {
 }
 
 /** Does the work of the cluster's controllers: one pod of the template's image, or none. */
-function reconcile(parts: WorldParts): void {
+function syncPods(parts: WorldParts): void {
   const { state, time } = parts;
   const { cluster } = state;
   const { pod } = cluster;
@@ -62,7 +62,7 @@ function reconcile(parts: WorldParts): void {
   const effect = () => {
     if (cluster.pod?.uid !== pod.uid || cluster.pod.ended !== undefined) return;
     endPod(parts);
-    reconcile(parts);
+    syncPods(parts);
   };
   time.begin([{ afterMs: endMs, effect }]);
 }
@@ -89,7 +89,7 @@ export function createWorldCluster(parts: WorldParts): Cluster {
         return !cluster.forbidden.some((resource) => words.includes(`"resource":"${resource}"`));
       }),
     create: (object) => kills.change(() => createObject(parts, object)),
-    patch: (kind, _, patch) => kills.change(() => patchObject(parts, kind, patch)),
+    patch: (kind, _, patch) => kills.change(() => updateObject(parts, kind, patch)),
     remove: (kind, name) => kills.change(() => removeObject(parts, kind, name)),
     readLogs: async (name) => {
       const job = state.jobs.get(name);
@@ -124,14 +124,14 @@ function createObject(parts: WorldParts, object: ClusterObject): boolean {
   return true;
 }
 
-function patchObject(parts: WorldParts, kind: ClusterKind, patch: ClusterPatch): boolean {
+function updateObject(parts: WorldParts, kind: ClusterKind, patch: ClusterPatch): boolean {
   const { cluster } = parts.state;
   if (kind === "pod") {
     if (cluster.pod === undefined) return false;
     const held = JSON.stringify(patch.change).includes(podFinalizer);
     const { pod } = cluster;
     cluster.pod = pod.ended !== undefined && !held ? undefined : { ...pod, held };
-    reconcile(parts);
+    syncPods(parts);
     return true;
   }
   if (patch.type === "json") {

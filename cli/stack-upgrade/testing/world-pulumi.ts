@@ -50,7 +50,7 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
       const untilMs = time.clock.monotonicMs() + withinMs;
       while (!task.isOver()) {
         if (time.clock.monotonicMs() >= untilMs) {
-          await change(() => interrupt(parts, pid));
+          await change(() => endUpdate(parts, pid));
           throw new PulumiError(`pulumi up took longer than ${withinMs} ms`);
         }
         await change(() => time.advance(tickMs));
@@ -61,9 +61,9 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
     readState: async () => {
       const known = state.pulumiKnows === undefined ? [] : [...state.containers];
       return {
-        containers: new Map(known.map(([name, { starts }]) => [urnOf(name), `${name} ${starts}`])),
-        statefulSets: new Map([[urnOf("set"), "pay/node"]]),
-        pendingCreations: state.pendingCreations.map(urnOf),
+        containers: new Map(known.map(([name, { starts }]) => [buildUrn(name), `${name} ${starts}`])),
+        statefulSets: new Map([[buildUrn("set"), "pay/node"]]),
+        pendingCreations: state.pendingCreations.map(buildUrn),
       };
     },
     refresh: () => change(() => void (state.pulumiKnows = state.cluster.template)),
@@ -80,12 +80,12 @@ export function createWorldProcesses(parts: WorldParts): Processes {
       const isThere = found !== undefined && found.task?.isOver() !== true;
       return isThere ? `start of ${pid}` : undefined;
     },
-    interrupt: (pid) => interrupt(parts, pid),
+    interrupt: (pid) => endUpdate(parts, pid),
     kill: async (pid) => state.processes.get(pid)?.task?.end(),
   };
 }
 
-const urnOf = (name: string) => `urn:pulumi:prod::gatehouse::docker:index/container:Container::${name}`;
+const buildUrn = (name: string) => `urn:pulumi:prod::gatehouse::docker:index/container:Container::${name}`;
 
 /** Describes a lock as Pulumi 3.259 does for a backend of files. */
 function describeLock(pid: number): string {
@@ -94,7 +94,7 @@ function describeLock(pid: number): string {
 }
 
 /** Interrupts an update: it records its changes, and releases its lock. */
-function interrupt({ state, kind }: WorldParts, pid: number): void {
+function endUpdate({ state, kind }: WorldParts, pid: number): void {
   state.processes.get(pid)?.task?.end();
   state.pulumiKnows = kind === "docker" ? state.containers.get(names.node)?.image : state.cluster.template;
   if (state.lockedBy === pid) state.pendingCreations = state.pendingCreations.slice(0, -1);
