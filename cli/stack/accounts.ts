@@ -14,10 +14,10 @@ export type EmbeddedAccounts = Readonly<{ signer: EmbeddedAccount; client: Embed
 
 /** Derives accounts 0, 1 and 2 of {@link embeddedMnemonic}: the facilitator's signer, the paying client, the payee. */
 export function deriveEmbeddedAccounts(): EmbeddedAccounts {
-  return { signer: account(0), client: account(1), payee: account(2) };
+  return { signer: deriveAccount(0), client: deriveAccount(1), payee: deriveAccount(2) };
 }
 
-function account(addressIndex: number): EmbeddedAccount {
+function deriveAccount(addressIndex: number): EmbeddedAccount {
   const derived = mnemonicToAccount(embeddedMnemonic, { addressIndex });
   const key = derived.getHdKey().privateKey;
   if (key === null) throw new Error(`account ${addressIndex} has no private key`);

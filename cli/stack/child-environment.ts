@@ -33,15 +33,15 @@ const shells: ReadonlySet<string> = new Set(["sh", "dash", "bash", "ash", "busyb
 export function watchLauncher(env: Variables): LauncherWatch {
   const gone = new AbortController();
   if (env["npm_lifecycle_event"] === undefined) return { gone: gone.signal, [Symbol.dispose]: () => undefined };
-  const before = launchers();
+  const before = readLaunchers();
   const timer = setInterval(() => {
-    if (launchers() !== before) gone.abort("what ran this script is gone");
+    if (readLaunchers() !== before) gone.abort("what ran this script is gone");
   }, intervalMs).unref();
   return { gone: gone.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Reads the id of this process's parent and, if that is a shell, of its parent; without Linux's /proc only of the former. */
-function launchers(): string {
+function readLaunchers(): string {
   try {
     // proc(5): pid (comm) state ppid …; the name in brackets may hold anything.
     const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8");

@@ -47,12 +47,16 @@ const lastWordsCharactersMax = 2_000;
 export async function startChildService(spec: ChildServiceSpec, options: ChildServiceOptions): Promise<ChildService> {
   const startedAt = performance.now();
   const logPath = join(options.logDirectory, `${spec.name}.log`);
-  const child = forkService(spec, options.program, logPath);
+  const child = spawnService(spec, options.program, logPath);
   const trimming = setInterval(trimLater, logTrimIntervalMs, logPath).unref();
-  const exited = exit(child).finally(() => clearInterval(trimming));
+  const exited = waitForExit(child).finally(() => clearInterval(trimming));
   const stop = () => stopChild(child, { deadlineMs: options.stopDeadlineMs });
   try {
-    const started = Promise.race([ready(child), endedEarly(spec.name, exited, logPath), cutOff(options.signal)]);
+    const started = Promise.race([
+      waitForReady(child),
+      failIfEndedEarly(spec.name, exited, logPath),
+      failIfAborted(options.signal),
+    ]);
     const urls = await within(`${spec.name} becoming ready`, options.readyDeadlineMs, started);
     return {
       name: spec.name,
@@ -77,7 +81,7 @@ function trimLater(logPath: string): void {
   }
 }
 
-function forkService({ name, env }: ChildServiceSpec, program: string, logPath: string): ChildProcess {
+function spawnService({ name, env }: ChildServiceSpec, program: string, logPath: string): ChildProcess {
   const log = openLogFile(logPath);
   try {
     // A separate group, so that Ctrl-C reaches only this process, which decides the order of the stop.
@@ -88,7 +92,7 @@ function forkService({ name, env }: ChildServiceSpec, program: string, logPath: 
 }
 
 /** Waits for the end of a process; resolves with its status or signal, or the reason why it never ran. */
-async function exit(child: ChildProcess): Promise<string> {
+async function waitForExit(child: ChildProcess): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   child.once("exit", (status, signal) => resolve(signal ?? `status ${status}`));
   child.on("error", (error: NodeJS.ErrnoException) => {
@@ -100,7 +104,7 @@ async function exit(child: ChildProcess): Promise<string> {
 
 type ReadyMessage = Readonly<{ type: "ready"; urls: Record<string, string> }>;
 
-async function ready(child: ChildProcess): Promise<Record<string, string>> {
+async function waitForReady(child: ChildProcess): Promise<Record<string, string>> {
   return new Promise((resolve) => {
     child.on("message", (value: ReadyMessage) => {
       if (value.type === "ready") resolve(value.urls);
@@ -108,13 +112,13 @@ async function ready(child: ChildProcess): Promise<Record<string, string>> {
   });
 }
 
-async function endedEarly(name: string, exited: Promise<string>, logPath: string): Promise<never> {
+async function failIfEndedEarly(name: string, exited: Promise<string>, logPath: string): Promise<never> {
   const how = await exited;
   const said = readFileSync(logPath, "utf8").trim().slice(-lastWordsCharactersMax);
   throw new StartupError(`${name} ended with ${how} before it was ready; the end of ${logPath}:\n${said}`);
 }
 
-async function cutOff(signal: AbortSignal): Promise<never> {
+async function failIfAborted(signal: AbortSignal): Promise<never> {
   await waitForAbort(signal);
   throw new StartupError("the start was cut off");
 }

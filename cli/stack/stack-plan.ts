@@ -68,11 +68,11 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
     webSocketUrl: `ws://${formatAuthority(node.listenHost, node.webSocketPort)}`,
     version: node.version,
   };
-  const sidecarEnv = buildChildEnvironment(buildSidecarEnvironment(directory, chain, url(pushgateway)), env);
+  const sidecarEnv = buildChildEnvironment(buildSidecarEnvironment(directory, chain, formatUrl(pushgateway)), env);
   const sidecar = readSettings(sidecarSettings, { env: sidecarEnv });
   const facilitatorEnv = buildChildEnvironment(buildFacilitatorEnvironment(directory, chain, signerKeyFile), env);
   const facilitator = readSettings(facilitatorSettings, { env: facilitatorEnv });
-  const seller = { payee: accounts.payee.address, facilitatorUrl: url(facilitator.listen) };
+  const seller = { payee: accounts.payee.address, facilitatorUrl: formatUrl(facilitator.listen) };
   const resourceServerEnv = buildChildEnvironment(buildResourceServerEnvironment(directory, chain, seller), env);
   const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv });
   const scraped: Readonly<Record<ScrapedService, Listener>> = {
@@ -85,27 +85,30 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
     chain,
     devnet,
     urls: {
-      upstream: url(upstream),
-      sidecar: url(sidecar.listen),
-      gateway: url(sidecar.gateway.public),
-      resourceServer: url(resourceServer.listen),
+      upstream: formatUrl(upstream),
+      sidecar: formatUrl(sidecar.listen),
+      gateway: formatUrl(sidecar.gateway.public),
+      resourceServer: formatUrl(resourceServer.listen),
     },
     ports: [
-      want("node", { host: node.listenHost, port: node.httpPort }, devnetSettings, ["node", "httpPort"]),
-      want("node's WebSocket", { host: node.listenHost, port: node.webSocketPort }, devnetSettings, [
+      buildWantedPort("node", { host: node.listenHost, port: node.httpPort }, devnetSettings, ["node", "httpPort"]),
+      buildWantedPort("node's WebSocket", { host: node.listenHost, port: node.webSocketPort }, devnetSettings, [
         "node",
         "webSocketPort",
       ]),
-      want("Pushgateway", pushgateway, pushgatewaySettings),
-      want("sample upstream", upstream, upstreamSettings),
-      want("gateway", sidecar.gateway.public, sidecarSettings, ["gateway", "public", "port"]),
-      want("sidecar", sidecar.listen, sidecarSettings),
-      want("facilitator", facilitator.listen, facilitatorSettings),
-      want("facilitator's metrics", facilitator.operations, facilitatorSettings, ["operations", "port"]),
-      want("resource server", resourceServer.listen, resourceServerSettings),
-      want("resource server's metrics", resourceServer.operations, resourceServerSettings, ["operations", "port"]),
+      buildWantedPort("Pushgateway", pushgateway, pushgatewaySettings),
+      buildWantedPort("sample upstream", upstream, upstreamSettings),
+      buildWantedPort("gateway", sidecar.gateway.public, sidecarSettings, ["gateway", "public", "port"]),
+      buildWantedPort("sidecar", sidecar.listen, sidecarSettings),
+      buildWantedPort("facilitator", facilitator.listen, facilitatorSettings),
+      buildWantedPort("facilitator's metrics", facilitator.operations, facilitatorSettings, ["operations", "port"]),
+      buildWantedPort("resource server", resourceServer.listen, resourceServerSettings),
+      buildWantedPort("resource server's metrics", resourceServer.operations, resourceServerSettings, [
+        "operations",
+        "port",
+      ]),
     ],
-    scraped: listScrapedServices().map((service) => scrapeTarget(service, scraped[service])),
+    scraped: listScrapedServices().map((service) => buildScrapeTarget(service, scraped[service])),
     environments: {
       pushgateway: pushgatewayEnv,
       upstream: upstreamEnv,
@@ -118,7 +121,7 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
 
 type Listener = Readonly<{ host: string; port: number }>;
 
-function want(
+function buildWantedPort(
   owner: string,
   { host, port }: Listener,
   { service }: SettingsDefinition,
@@ -128,12 +131,12 @@ function want(
 }
 
 /** Builds the target of a service's listener as reached from this machine; one on every address is on loopback, too. */
-function scrapeTarget(service: ScrapedService, { host, port }: Listener): ScrapeTarget {
+function buildScrapeTarget(service: ScrapedService, { host, port }: Listener): ScrapeTarget {
   const row = stackServices[service];
   const labels = "honorLabels" in row ? { honorLabels: row.honorLabels } : {};
   return { job: `gatehouse/${service}`, service, host: findReachedHost(host), port, ...labels };
 }
 
-function url({ host, port }: Listener): string {
+function formatUrl({ host, port }: Listener): string {
   return `http://${formatAuthority(host, port)}`;
 }

@@ -67,7 +67,7 @@ export async function startStackPrometheus(options: StackPrometheusOptions): Pro
     await within(
       "Prometheus becoming ready",
       startDeadlineMs,
-      Promise.race([ready(url, signal), endedEarly(exited, logPath)]),
+      Promise.race([waitForReady(url, signal), failIfEndedEarly(exited, logPath)]),
     );
   } catch (error) {
     await stop();
@@ -117,13 +117,13 @@ function spawnPrometheus({
   }
 }
 
-async function ready(url: string, signal: AbortSignal): Promise<void> {
+async function waitForReady(url: string, signal: AbortSignal): Promise<void> {
   const look = () => fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
   const answer = await waitUntil(look, (found) => found?.ok === true, { everyMs: lookEveryMs, signal });
   if (answer?.ok !== true) throw signal.reason;
 }
 
-async function endedEarly(exited: Promise<unknown[]>, logPath: string): Promise<never> {
+async function failIfEndedEarly(exited: Promise<unknown[]>, logPath: string): Promise<never> {
   const [status, signal] = await exited;
   const said = readFileSync(logPath, "utf8").trim().slice(-lastWordsCharactersMax);
   throw new StartupError(

@@ -127,7 +127,7 @@ async function startAndBuy(
   const signerKeyFile = await writeKeyFile(directory.keys, "signer", accounts.signer);
   const clientKeyFile = await writeKeyFile(directory.keys, "client", accounts.client);
   const plan = planStack({ directory, accounts, signerKeyFile, env });
-  await requireFreePorts([...plan.ports, ...extraPorts({ observe, overview })]);
+  await requireFreePorts([...plan.ports, ...listExtraPorts({ observe, overview })]);
   await writeFile(directory.routes, renderRoutesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream), {
     mode: 0o600,
   });
@@ -163,7 +163,7 @@ async function startAndBuy(
   return { hints, document: { parts, overview: overviewUrl, purchase: bought, paidAfterMs } };
 }
 
-function extraPorts({ observe, overview }: Pick<Start, "observe" | "overview">): readonly WantedPort[] {
+function listExtraPorts({ observe, overview }: Pick<Start, "observe" | "overview">): readonly WantedPort[] {
   const wanted = [
     { owner: "Prometheus", port: observe, setting: "--observe" },
     { owner: "overview", port: overview, setting: "--overview" },
@@ -236,9 +236,9 @@ async function startParts(
     { name: "node", url: plan.chain.httpUrl, readyAfterMs: node.readyAfterMs },
     { name: "node WebSocket", url: plan.chain.webSocketUrl, readyAfterMs: node.readyAfterMs },
   ];
-  return { rows: [pageRow, ...nodeRows, ...services.flatMap(rowsOf)], configPath: workspace.configPath };
+  return { rows: [pageRow, ...nodeRows, ...services.flatMap(listRows)], configPath: workspace.configPath };
 }
 
-function rowsOf({ urls, readyAfterMs }: ChildService): ReadyRow[] {
+function listRows({ urls, readyAfterMs }: ChildService): ReadyRow[] {
   return Object.entries(urls).map(([name, url]) => ({ name, url, readyAfterMs }));
 }
