@@ -38,40 +38,37 @@ export async function installService(
 ): Promise<number> {
   const { service, root, uninstall, dryRun, yes, json } = options;
   try {
-    const plan = uninstall ? planRemoval(service, root) : planInstallation(factsOf(options), root);
-    const commands = systemctlCommands(options, plan);
+    const plan = uninstall ? planRemoval(service, root) : planInstallation(readFacts(options), root);
+    const commands = buildCommands(options, plan);
     if (json) {
-      if (!dryRun && !yes) return failed(output, "--json asks nobody; say --dry-run or --yes with it.");
-      if (!dryRun) carryOut(options, plan, commands);
-      return said(output, JSON.stringify({ ...buildPlanDocument(plan), commands, isDone: !dryRun }));
+      if (!dryRun && !yes) return fail(output, "--json asks nobody; say --dry-run or --yes with it.");
+      if (!dryRun) applyPlan(options, plan, commands);
+      return finish(output, JSON.stringify({ ...buildPlanDocument(plan), commands, isDone: !dryRun }));
     }
     const lines = [...formatPlan(plan), ...commands.map((command) => `run ${command.join(" ")}`)];
     output.out(`${lines.join("\n")}\n`);
-    if (plan.steps.length + commands.length === 0) return said(output, "Nothing is to be done.");
-    if (dryRun) return said(output, "Nothing was done (--dry-run).");
-    if (!yes && !(await askToConfirm("Do that? [y/N] "))) return failed(output, "nothing was done.");
-    carryOut(options, plan, commands);
-    return said(output, uninstall ? "Removed." : whatNext(options));
+    if (plan.steps.length + commands.length === 0) return finish(output, "Nothing is to be done.");
+    if (dryRun) return finish(output, "Nothing was done (--dry-run).");
+    if (!yes && !(await askToConfirm("Do that? [y/N] "))) return fail(output, "nothing was done.");
+    applyPlan(options, plan, commands);
+    return finish(output, uninstall ? "Removed." : suggestNext(options));
   } catch (error) {
-    if (error instanceof SettingsError || error instanceof InstallError) return failed(output, error.message);
+    if (error instanceof SettingsError || error instanceof InstallError) return fail(output, error.message);
     const { code, path } = error as NodeJS.ErrnoException;
     if (code === "EACCES" || code === "EPERM")
-      return failed(output, `${path} can't be written (${code}); run it as root.`);
+      return fail(output, `${path} can't be written (${code}); run it as root.`);
     throw error;
   }
 }
 
-function factsOf({ service, user, settings }: InstallOptions) {
+function readFacts({ service, user, settings }: InstallOptions) {
   return readServiceFacts({ service, user, settings, env: process.env, program: ownProgram });
 }
 
 type Systemctl = readonly ["systemctl", ...string[]];
 
 /** Builds the commands for systemd; none if the root is another system's. */
-function systemctlCommands(
-  { service, root, start, uninstall }: InstallOptions,
-  plan: Installation,
-): readonly Systemctl[] {
+function buildCommands({ service, root, start, uninstall }: InstallOptions, plan: Installation): readonly Systemctl[] {
   if (root !== "/") return [];
   if (uninstall) return plan.steps.length === 0 ? [] : [["systemctl", "disable", "--now", formatUnitName(service)]];
   if (!start) return [];
@@ -82,7 +79,7 @@ function systemctlCommands(
 }
 
 /** Applies a plan and runs the commands. A unit that is removed has to be stopped first, while systemd still knows it. */
-function carryOut({ uninstall }: InstallOptions, plan: Installation, commands: readonly Systemctl[]): void {
+function applyPlan({ uninstall }: InstallOptions, plan: Installation, commands: readonly Systemctl[]): void {
   if (uninstall) run(commands);
   applyInstallation(plan);
   if (!uninstall) run(commands);
@@ -96,19 +93,19 @@ function run(commands: readonly Systemctl[]): void {
   }
 }
 
-function whatNext({ service, root, start }: InstallOptions): string {
+function suggestNext({ service, root, start }: InstallOptions): string {
   const log = `journalctl --unit ${formatUnitName(service)} --follow`;
   if (root !== "/") return `Installed under ${root}.`;
   if (start) return `Started. Its log: ${log}`;
   return `Installed, not started. To start it, now and at each boot:\n  systemctl daemon-reload\n  systemctl enable --now ${formatUnitName(service)}\n  ${log}`;
 }
 
-function said({ out }: ReturnType<typeof createTerminalOutput>, line: string): number {
+function finish({ out }: ReturnType<typeof createTerminalOutput>, line: string): number {
   out(`${line}\n`);
   return 0;
 }
 
-function failed({ error }: ReturnType<typeof createTerminalOutput>, line: string): number {
+function fail({ error }: ReturnType<typeof createTerminalOutput>, line: string): number {
   error(`install-service: ${line}\n`);
   return 1;
 }

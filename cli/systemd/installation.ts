@@ -45,7 +45,7 @@ export function planRemoval(service: string, root: string): Installation {
   };
 }
 
-function shownText(text: string, isSecret: boolean): string {
+function maskText(text: string, isSecret: boolean): string {
   return isSecret ? text.replaceAll(/^(\w+)="[\s\S]*?(?<!\\)"$/gm, "$1=…") : text;
 }
 
@@ -55,7 +55,7 @@ export function buildPlanDocument({ steps, kept }: Installation) {
     steps: steps.map(({ path, mode, text, isSecret }) =>
       text === undefined
         ? { do: "remove", path }
-        : { do: "write", path, mode: `0${mode.toString(8)}`, text: shownText(text, isSecret) },
+        : { do: "write", path, mode: `0${mode.toString(8)}`, text: maskText(text, isSecret) },
     ),
     kept,
   };
@@ -68,7 +68,7 @@ export function formatPlan({ steps, kept }: Installation): readonly string[] {
     const title = `write ${path}, mode 0${mode.toString(8)}:`;
     return [
       title,
-      ...shownText(text, isSecret)
+      ...maskText(text, isSecret)
         .trimEnd()
         .split("\n")
         .map((line) => (line === "" ? "" : `    ${line}`)),

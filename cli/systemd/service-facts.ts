@@ -39,14 +39,14 @@ export function readServiceFacts(request: InstallRequest): ServiceFacts {
   const file = request.settings === undefined ? undefined : resolve(request.settings);
   const definition = serviceDefinitions[service];
   const settings = readSettings(definition, { env, file });
-  const given = ownVariables(service, env);
+  const given = listOwnVariables(service, env);
   refuseRelativePaths(service, given);
   if (request.user !== undefined && !/^[\w.-]+$/.test(request.user)) {
     throw new InstallError(`--user ${request.user} is no user's name or number.`);
   }
   const secretFiles = Object.entries(given).filter(([name]) => name.endsWith("_FILE"));
-  const credentials = Object.fromEntries(secretFiles.map(([name, path]) => [credentialName(name), path]));
-  const shown = secretFiles.map(([name]) => [name, locateCredential(service, credentialName(name))]);
+  const credentials = Object.fromEntries(secretFiles.map(([name, path]) => [nameCredential(name), path]));
+  const shown = secretFiles.map(([name]) => [name, locateCredential(service, nameCredential(name))]);
   const program = request.program.map((path) => realpathSync(path));
   for (const path of program) refusePassingPlace(path);
   const command = [...program, service, ...(file === undefined ? [] : ["--settings", file])];
@@ -56,10 +56,10 @@ export function readServiceFacts(request: InstallRequest): ServiceFacts {
     unit: {
       service,
       command,
-      user: request.user ?? (sidecar === undefined ? undefined : ownerOf(sidecar.node)),
+      user: request.user ?? (sidecar === undefined ? undefined : findOwner(sidecar.node)),
       writablePaths: workspace === undefined ? [] : [resolve(workspace)],
       credentials,
-      stopSeconds: Math.ceil(stopMs(settings) / 1_000) + 10,
+      stopSeconds: Math.ceil(readStopMs(settings) / 1_000) + 10,
       hasLowPort: hasLowPort(settings),
       readsHome: [...command, workspace ?? ""].some((path) => /^\/(home|root|run\/user)\//.test(path)),
       startsNode: sidecar?.restart.driver === "ops",
@@ -69,7 +69,7 @@ export function readServiceFacts(request: InstallRequest): ServiceFacts {
 }
 
 /** Lists the service's own variables in this environment; an empty one counts as absent, as for the service. */
-function ownVariables(service: string, env: InstallRequest["env"]): Readonly<Record<string, string>> {
+function listOwnVariables(service: string, env: InstallRequest["env"]): Readonly<Record<string, string>> {
   const prefix = toEnvironmentName(service, [""]);
   const own = Object.entries(env).filter(
     (entry): entry is [string, string] => entry[0].startsWith(prefix) && entry[1] !== undefined && entry[1] !== "",
@@ -98,7 +98,7 @@ function refusePassingPlace(path: string): void {
 }
 
 /** Finds the owner of the node's files, which the sidecar writes; it also starts the node. */
-function ownerOf({ workspace, configPath }: SidecarSettings["node"]): string {
+function findOwner({ workspace, configPath }: SidecarSettings["node"]): string {
   const places = [
     ...(configPath === undefined ? [] : [configPath]),
     ...(workspace === undefined ? [] : [join(workspace, "bin/node.conf"), workspace]),
@@ -115,12 +115,12 @@ function ownerOf({ workspace, configPath }: SidecarSettings["node"]): string {
   return String(statSync(config).uid);
 }
 
-function credentialName(variable: string): string {
+function nameCredential(variable: string): string {
   return basename(variable).toLowerCase().replaceAll("_", "-");
 }
 
 /** Reads the time that the service itself takes to stop at most, in ms. */
-function stopMs(settings: unknown): number {
+function readStopMs(settings: unknown): number {
   return (settings as { shutdown: { graceMs: number } }).shutdown.graceMs;
 }
 

@@ -34,7 +34,7 @@ export function formatUnit(options: UnitOptions): string {
   const { service, user } = options;
   const own = `gatehouse-${service}`;
   const credentials = Object.entries(options.credentials).map(
-    ([name, path]) => `LoadCredential=${name}:${escaped(path)}`,
+    ([name, path]) => `LoadCredential=${name}:${escapePath(path)}`,
   );
   return `# Written by gatehouse install-service. Your own changes belong in a drop-in: systemctl edit ${formatUnitName(service)}
 [Unit]
@@ -46,8 +46,8 @@ StartLimitIntervalSec=0
 
 [Service]
 Type=exec
-ExecStart=${options.command.map(quoted).join(" ")}
-EnvironmentFile=${escaped(options.environmentFile)}
+ExecStart=${options.command.map(quoteArgument).join(" ")}
+EnvironmentFile=${escapePath(options.environmentFile)}
 Environment=NODE_ENV=production MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072
 Environment=NODE_COMPILE_CACHE=/var/cache/${own}
 ${user === undefined ? "DynamicUser=yes" : `User=${user}`}
@@ -58,7 +58,7 @@ WorkingDirectory=/var/lib/${own}
 ${credentials.map((line) => `${line}\n`).join("")}Restart=always
 RestartSec=5
 TimeoutStopSec=${options.stopSeconds}
-${(options.startsNode ? nodesRules(options) : ownRules(options)).join("\n")}
+${(options.startsNode ? listNodeRules(options) : listOwnRules(options)).join("\n")}
 
 [Install]
 WantedBy=multi-user.target
@@ -80,13 +80,13 @@ const never = [
 ];
 
 /** Lists rules for a service that starts no other program. V8 compiles code at run time, so memory may be written and executed. */
-function ownRules({ user, writablePaths, hasLowPort, readsHome, stopSeconds }: UnitOptions): readonly string[] {
-  const writable = writablePaths.map((path) => `ReadWritePaths=${escaped(path)}`);
+function listOwnRules({ user, writablePaths, hasLowPort, readsHome, stopSeconds }: UnitOptions): readonly string[] {
+  const writable = writablePaths.map((path) => `ReadWritePaths=${escapePath(path)}`);
   return [
     `# ${stopSeconds} s are what the service takes at most to end what it is doing.`,
     "KillMode=mixed",
     ...never,
-    ...capabilities(hasLowPort),
+    ...listCapabilities(hasLowPort),
     "ProtectSystem=strict",
     ...writable,
     `ProtectHome=${readsHome ? "read-only" : "yes"}`,
@@ -106,14 +106,14 @@ function ownRules({ user, writablePaths, hasLowPort, readsHome, stopSeconds }: U
 }
 
 /** Lists rules for a sidecar that starts the node, whose needs Gatehouse can't know. */
-function nodesRules({ hasLowPort }: UnitOptions): readonly string[] {
+function listNodeRules({ hasLowPort }: UnitOptions): readonly string[] {
   return [
     "# The node that the sidecar starts runs under these rules too, and outlives the sidecar. So nothing here bounds its memory, its files or its",
     "# system calls. With the driver compose or docker the node is not a child of this service, and install-service writes strict rules.",
     "KillMode=process",
     "OOMPolicy=continue",
     ...never,
-    ...capabilities(hasLowPort),
+    ...listCapabilities(hasLowPort),
     "ProtectSystem=full",
     "UMask=0027",
     "LimitNOFILE=1048576",
@@ -121,18 +121,18 @@ function nodesRules({ hasLowPort }: UnitOptions): readonly string[] {
   ];
 }
 
-function capabilities(hasLowPort: boolean): readonly string[] {
+function listCapabilities(hasLowPort: boolean): readonly string[] {
   const granted = hasLowPort ? "CAP_NET_BIND_SERVICE" : "";
   return [`CapabilityBoundingSet=${granted}`, `AmbientCapabilities=${granted}`];
 }
 
 /** Quotes an argument of a command line (systemd.service(5), "Command lines"). */
-function quoted(argument: string): string {
-  return `"${escaped(argument).replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("$", "$$$$")}"`;
+function quoteArgument(argument: string): string {
+  return `"${escapePath(argument).replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("$", "$$$$")}"`;
 }
 
 /** Escapes `%` in a path, where systemd would replace a specifier. */
-function escaped(path: string): string {
+function escapePath(path: string): string {
   return path.replaceAll("%", "%%");
 }
 
