@@ -44,7 +44,7 @@ async function lookAtMember(options: StackMemberOptions, work: StackWork): Promi
   const known = readRecord(findRecordPath(directory, stack));
   if (known !== undefined) {
     if (known.to.image === requested.image) {
-      return { kind: "under-way", words: describeRecord(known), goOn: carryOut(options, work) };
+      return { kind: "under-way", words: describeRecord(known), goOn: createWork(options, work) };
     }
     const configFile = await findConfigFile(options, known);
     const goOn = formatContinueCommand({ ...known, directory, configFile });
@@ -62,11 +62,11 @@ async function lookAtMember(options: StackMemberOptions, work: StackWork): Promi
   const look = await lookAtStack(place, options, { ...work, pulumi });
   const shown = formatStackPlan(look.place, look.to, look.check, { ...defaultLimits, ...limits });
   if (!isReady(look)) return { kind: "refused", words: look.check.problems.join("; "), shown };
-  return { kind: "ready", shown, begin: carryOut({ ...options, agreed: readAgreedPlan(look) }, work) };
+  return { kind: "ready", shown, begin: createWork({ ...options, agreed: readAgreedPlan(look) }, work) };
 }
 
 /** Returns the work of a stack's upgrade: begins the confirmed plan, or resumes it. */
-function carryOut(options: StackMemberOptions & Pick<StackUpgradeOptions, "agreed">, work: StackWork): MemberWork {
+function createWork(options: StackMemberOptions & Pick<StackUpgradeOptions, "agreed">, work: StackWork): MemberWork {
   const { stack, directory } = options;
   const typed = { ...options, isContinued: false, dryRun: false, yes: true, confirm: undefined };
   return (say, signal) =>

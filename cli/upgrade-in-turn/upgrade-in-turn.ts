@@ -29,14 +29,14 @@ export async function upgradeInTurn(options: TurnOptions, dependencies: TurnDepe
   const { output } = dependencies;
   const report = createTurnReport({ commands, isJson: json }, output);
   const isOnlyShown = dryRun || (json && !yes);
-  const carryOut = createCarryOut(report.say, dependencies);
-  const { ended } = carryOut;
+  const runner = createRunner(report.say, dependencies);
+  const { ended } = runner;
 
   let looks = await lookAtAll(members, dependencies);
   for (const [{ name }, look] of isOnlyShown ? [] : looks) {
     if (look.kind !== "under-way") continue;
     // It was confirmed earlier, and its node may be stopped: it is finished whatever the state of the others.
-    const why = await carryOut.work(name, look.goOn);
+    const why = await runner.work(name, look.goOn);
     if (why !== undefined) return report.stop(listStates(looks, ended), why);
   }
   if (ended.size > 0) looks = await lookAtAll(members, dependencies);
@@ -59,7 +59,7 @@ export async function upgradeInTurn(options: TurnOptions, dependencies: TurnDepe
   for (const { member, look } of ready) {
     const others = members.filter((other) => other !== member);
     const trouble = await findTrouble(others, dependencies);
-    const why = trouble === undefined ? await carryOut.work(member.name, look.begin) : trouble;
+    const why = trouble === undefined ? await runner.work(member.name, look.begin) : trouble;
     if (why !== undefined) return report.stop(listStates(looks, ended), why);
   }
   return report.endProved(listStates(looks, ended));
@@ -85,7 +85,7 @@ async function lookAtAll(
   return looks;
 }
 
-function createCarryOut(say: (text: string) => void, { signal }: Pick<TurnDependencies, "signal">) {
+function createRunner(say: (text: string) => void, { signal }: Pick<TurnDependencies, "signal">) {
   const ended = new Map<string, MemberEnd>();
   return {
     ended,
