@@ -4,9 +4,9 @@ import { serviceNames } from "./service-names.ts";
 import { shareCompileCache } from "./shared-compile-cache.ts";
 
 /**
- * Fills Node's compile cache (`NODE_COMPILE_CACHE`) with every service and the health check, for an image. Each is started once so that
- * it loads all that it is made of and ends: a service by a settings file that is not there. The sidecar comes last, because it has V8
- * its own flags and what the others compiled would cost it memory. Next to a real node the sidecar runs as another user (`NODE_USER`) of the same group.
+ * Fills Node's compile cache (`NODE_COMPILE_CACHE`) with every service and the health check, for an image. Each is started once, so that it
+ * loads all its modules and ends: a service because its settings file does not exist. The sidecar comes last, because it sets its own
+ * flags of V8 and code compiled for the others would cost it memory. Next to a real node the sidecar runs as another user (`NODE_USER`) of the same group.
  */
 const program = join(import.meta.dirname, "gatehouse.js");
 const healthCheck = join(import.meta.dirname, "../infra/images/health-check.mjs");

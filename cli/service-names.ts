@@ -1,6 +1,6 @@
 /**
- * The name of every service that has settings. Apart from their definitions (`service-definitions.ts`, which is typed by these names), because the
- * command line names them at each start and only what is run pays for its schema.
+ * Names of all services with settings. Separate from their definitions (`service-definitions.ts`, which is typed by these names), because
+ * the command line needs the names at each start, and loads only the schema of the service that is run.
  */
 export const serviceNames = [
   "sidecar",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /**
  * Lets the group read and write a compile cache that this user filled, and gives another user the same one. Node keeps a directory for each user in it, which
- * that user alone can read, and whose name ends with the user's number: the other one finds a link by that name.
+ * only that user can read, and whose name ends with the user's id: the other user finds a link by that name.
  *
  * @throws {Error} when Node names its directories otherwise.
  */

@@ -1,13 +1,13 @@
 import { explainUnreadable, readNamedText } from "#daemon/files/regular-file.ts";
 import { isTarget, listTargetLines, parseTargets, TargetError, type Target } from "#sidecar/overview/targets.ts";
 
-/** More than any list of targets has. */
+/** Most bytes of a list of targets that are read; no list is longer. */
 const fileBytesMax = 65_536;
 
 /**
- * Reads what a person typed after `--targets`: targets, and files with one on each line.
+ * Reads the values of `--targets`: targets, and files with one on each line.
  *
- * @throws {TargetError} for what is neither, and for a list that can't be used.
+ * @throws {TargetError} for a value that is neither, and for a list that can't be used.
  */
 export function readTargets(where: readonly string[]): readonly Target[] {
   return parseTargets(where.flatMap((one) => (isTarget(one) ? [one] : listTargetLines(readFile(one)))));

@@ -8,12 +8,12 @@ import { findControlPlaces } from "#sidecar/upkeep/control/control-places.ts";
 import { readSidecarSettings } from "./sidecar-settings.ts";
 import type { Command } from "@commander-js/extra-typings";
 
-/** The variable that holds the token where no file does. */
+/** Variable that holds the token, unless a file does. */
 const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
 
 /**
- * Finds the sidecar that a command is for: at its URL, in the state directory that is named, or where the settings have it.
- * What is wrong is printed and sets the exit status 1; the result is undefined then.
+ * Finds the sidecar that a command is for: by its URL, by the named state directory, or by the settings. Prints a mistake and sets the
+ * exit status 1; the result is undefined then.
  */
 export function findControlTarget(command: string, typed: ControlOptions, { mask }: Readonly<{ mask: Mask }>) {
   const { settings: file, stateDirectory, url, tokenFile } = typed;
@@ -35,7 +35,7 @@ export function findControlTarget(command: string, typed: ControlOptions, { mask
   return undefined;
 }
 
-/** Reads the token of a sidecar's control from its file, or else from the environment; undefined where that fails, which is printed and sets the exit status 1. */
+/** Reads the token of a sidecar's control from its file, else from the environment. Prints a failure and sets the exit status 1; the result is undefined then. */
 export function readControlToken(
   command: string,
   { what, file }: Readonly<{ what: string; file: string | undefined }>,
@@ -48,7 +48,7 @@ export function readControlToken(
   return undefined;
 }
 
-/** More than any token has. */
+/** Most bytes of a token's file that are read; no token is longer. */
 const tokenBytes = 65_536;
 
 function readToken(command: string, path: string): string | undefined {
@@ -65,12 +65,12 @@ function fail(message: string): void {
   process.exitCode = 1;
 }
 
-/** Adds the options by which a command names the running sidecar that it is for. */
+/** Adds the options that name the running sidecar for a command. */
 export function addControlOptions(command: Command) {
   return addLocalOptions(command).option("--url <url>", urlHelp).option("--token-file <path>", tokenHelp);
 }
 
-/** Adds the same for a command that may be for several sidecars; each option that is repeated gathers what is typed. */
+/** Adds the same for a command that may be for several sidecars; repeated options collect their values. */
 export function addSeveralControlOptions(command: Command) {
   return addLocalOptions(command)
     .option("--url <url>", `${urlHelp}; repeat it for several, name=url names one`, collect)
@@ -90,7 +90,7 @@ function addLocalOptions(command: Command) {
     .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables win over it");
 }
 
-/** Gathers the values of an option that may be repeated. */
+/** Collects the values of an option that may be repeated. */
 export function collect(value: string, earlier: readonly string[] | undefined): readonly string[] {
   return [...(earlier ?? []), value];
 }

@@ -3,7 +3,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { installedServices } from "../systemd/installed-services.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse install-service`: a service of systemd on this machine. */
+/** Creates `gatehouse install-service`: installs a service of systemd on this machine. */
 export function installServiceCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("install-service")
     .summary("Run a service by systemd: write its unit and its settings")

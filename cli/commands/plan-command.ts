@@ -3,7 +3,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { readSidecarSettings } from "./sidecar-settings.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse plan`: what the sidecar would do to a node.conf, for a person or a pipeline. */
+/** Creates `gatehouse plan`: prints the changes that the sidecar would make to a node.conf, for a person or a pipeline. */
 export function createPlanCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("plan")
     .summary("Show, or apply, what a node.conf needs for a node of a version")

@@ -46,7 +46,7 @@ export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
       const signal = createStopSignal();
       const { out, error } = createTerminalOutput({ mask });
       const sources = { env: process.env, settingsFile: options.settings };
-      // A download that was given up may still hold a connection open.
+      // An aborted download may still hold a connection open.
       await endProcess(await run({ ...sources, json }, { signal, out, error, mask }));
     });
 }

@@ -3,7 +3,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { findControlTarget, addControlOptions } from "./control-target.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse resume`: lets the sidecar act again after a node that did not come back. */
+/** Creates `gatehouse resume`: lifts the sidecar's hold, set after a node did not come back. */
 export function createResumeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("resume")
     .summary("Lift the hold that the sidecar set when the node did not come back")

@@ -14,7 +14,7 @@ export type DashboardOptions = Readonly<{
   listen: Readonly<{ host: string; port: number; allowedHosts: readonly string[] }>;
 }>;
 
-/** Serves the overview until the signal aborts. Returns the exit status: 0, or 1 when it could not begin, which is printed. */
+/** Serves the overview until the signal aborts. Returns the exit status: 0, or 1 if it could not start, with a message. */
 export async function runDashboard(
   { where, listen }: DashboardOptions,
   { mask, signal }: Readonly<{ mask: Mask; signal: AbortSignal }>,

@@ -4,7 +4,7 @@ import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { defaultStatusUrl, parseListenerUrl, parseIntervalSeconds } from "./option-values.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse status`: how a node is, in a terminal. */
+/** Creates `gatehouse status`: shows a node's state in a terminal. */
 export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("status")
     .summary("Show a node's status")

@@ -7,7 +7,7 @@ import { parseLimitSeconds, parseLongLimitSeconds } from "./option-values.ts";
 import { isForSeveral, findSeveralMisuse, upgradeSidecars } from "./several-sidecars.ts";
 import { findStackMisuse, parseImage, parseStack, upgradeStacks } from "./stack-upgrade-options.ts";
 
-/** Creates `gatehouse upgrade`: has a sidecar take its node to another version, and back if that can't be proved. */
+/** Creates `gatehouse upgrade`: has a sidecar upgrade its node to another version, and roll back if that can't be proved. */
 export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("upgrade")
     .summary("Take a node to another version, prove it, and go back to the old one with its data otherwise")
@@ -118,7 +118,7 @@ function addOptions(command: Command) {
     );
 }
 
-/** A time without an offset would be the local one of this machine, which may not be the sidecar's. */
+/** A time with an offset: without one it would be this machine's local time, which may not be the sidecar's. */
 const momentShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 function parseStart(text: string) {

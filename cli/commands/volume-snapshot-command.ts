@@ -5,7 +5,7 @@ import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { formatSettingsHelp } from "../settings-help.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse volume-snapshot`: what a CronJob runs in the cluster. */
+/** Creates `gatehouse volume-snapshot`, which a CronJob runs in the cluster. */
 export function createVolumeSnapshotCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("volume-snapshot")
     .summary("Take a snapshot of a node's volume on Kubernetes, and keep the last ones")

@@ -9,7 +9,7 @@ type ExitCode = Readonly<{ command: string; code: string; meaning: string }>;
 /**
  * Prints the commands of the docs, Markdown: each with its usage, options, exit codes and examples.
  *
- * @param exitCodes text of docs/exit-codes.md, which a test compares with what the commands do.
+ * @param exitCodes text of docs/exit-codes.md, which a test compares with the commands.
  */
 export function printCommandReference(program: Command, exitCodes: string): string {
   const codes = readExitCodes(exitCodes);

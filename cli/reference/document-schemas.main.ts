@@ -8,7 +8,7 @@ const documents = { "lint.schema.json": lintDocument, "plan.schema.json": planDo
 
 for (const [name, document] of Object.entries(documents)) {
   const schema = z.toJSONSchema(document, {
-    // A later version may add fields; that everything is read-only says nothing to who reads it.
+    // A later version may add fields; `readOnly` everywhere would be useless to a reader.
     override: ({ jsonSchema }) => {
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       delete jsonSchema.readOnly;

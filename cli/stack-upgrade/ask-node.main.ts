@@ -4,7 +4,7 @@ import { createStackQueries } from "./node-status.ts";
 
 /**
  * Queries the sidecar of its own pod, and the node through the gateway there: `ask-node.main.ts look`, `block <number>` or `peers`. Prints the answer as JSON, and
- * `null` where there is none.
+ * `null` if there is none.
  */
 const [kind, number] = process.argv.slice(2);
 const { ports } = stackServices.sidecar;

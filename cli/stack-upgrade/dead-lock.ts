@@ -10,8 +10,8 @@ const lockCount = /currently locked by (\d+) lock/;
 type BegunUpdate = NonNullable<StackRecord["update"]>;
 
 /**
- * Finds the process that left the stack locked, in the words of a `pulumi up` that was refused: an update that this upgrade itself began on this machine, and that is no
- * more. Undefined where anybody else has a lock, or where that can't be determined.
+ * Finds the process that left the stack locked, in the error of a `pulumi up` that was refused: an update that this upgrade itself began on
+ * this machine, and that has ended. Undefined if anybody else has a lock, or if that can't be determined.
  */
 export async function findDeadLock(
   said: string,

@@ -3,7 +3,7 @@ import { describeKubernetes } from "./kubernetes/kubernetes-words.ts";
 import type { PlatformWords } from "./stack-platform.ts";
 import type { StackTarget } from "./stack-target.ts";
 
-/** The words for what an upgrade touches where a stack runs. Pure. */
+/** Describes a stack on its platform in words for messages. Pure. */
 export function describePlatform({ prefix, target }: Readonly<{ prefix: string; target: StackTarget }>): PlatformWords {
   return target.kind === "docker" ? describeDocker({ prefix, target }) : describeKubernetes(target);
 }

@@ -9,9 +9,9 @@ import type { StackPlatform } from "./stack-platform.ts";
 import type { StackTarget } from "./stack-target.ts";
 
 /**
- * Creates what works where a stack runs.
+ * Creates the platform of a stack.
  *
- * @throws {Refused} for an engine that is elsewhere.
+ * @throws {Refused} for an engine on another machine.
  */
 export function createPlatform(target: StackTarget): StackPlatform {
   if (target.kind === "kubernetes") {

@@ -10,10 +10,11 @@ import type { StackTarget } from "./stack-target.ts";
 const busy = 5;
 
 /**
- * Takes the right to work on a stack, wherever its program lies and however the stack is spelled; the operating system gives it up when the process
- * ends, however it ends. The file stays: another process may have opened it just now. Undefined where another process of this user has the right.
+ * Locks a stack for this process, wherever its program is and however the stack's name is spelt; the operating system releases the lock when
+ * the process ends, however it ends. The file stays: another process may have opened it just now. Undefined if another process of this user
+ * has the lock.
  *
- * @throws {RecordError} where nothing can be locked.
+ * @throws {RecordError} if the file can't be locked.
  */
 export function lockStack(
   stateDirectory: string,
@@ -42,7 +43,7 @@ function identifyTarget(target: StackTarget): string {
   return `kubernetes ${target.context ?? ""} ${target.namespace}`;
 }
 
-/** One engine may have several addresses: /var/run is a link to /run on most machines. */
+/** Resolves the path of an engine's socket, which may have several: /var/run is a link to /run on most machines. */
 function findSocket(engine: string): string {
   try {
     return realpathSync(engine.replace("unix://", ""));

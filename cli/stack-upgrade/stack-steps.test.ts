@@ -7,7 +7,7 @@ import { createTyping, runToEnd } from "./testing/typed-again.ts";
 import { names, newImage, oldImage, torn } from "./testing/world-state.ts";
 import { expectOld } from "./testing/expect-old.ts";
 
-/** Killed while `pulumi up` works, which goes on. */
+/** Killed during `pulumi up`, which continues. */
 const whileUpdating = { inStage: "updating", changes: 2 } as const;
 
 /** Killed as soon as it begins to wait. */

@@ -10,8 +10,8 @@ import { formatContinueCommand } from "./stack-commands.ts";
 import { formatEnd } from "./stack-plan.ts";
 
 /**
- * Takes the node of a stack to another image, or goes on with that, and says how it ended. Returns the exit status: 0 the new version is proved (dry run: it could
- * begin), 1 it is not.
+ * Upgrades the node of a stack to another image, or resumes that, and reports the end. Returns the exit status: 0 if the new version is
+ * proved (dry run: if it could begin), else 1.
  */
 export async function runStackUpgradeCommand(
   options: StackUpgradeOptions,

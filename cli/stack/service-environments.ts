@@ -4,7 +4,7 @@ import type { StateDirectory } from "./state-directory.ts";
 /** A service's own settings, as environment variables. */
 export type ServiceEnvironment = Readonly<Record<string, string>>;
 
-/** The chain of the embedded stack and how it is reached. */
+/** Chain of the embedded stack, and its endpoints. */
 export type ChainFacts = Readonly<{
   chainId: number;
   token: Address;
@@ -48,9 +48,9 @@ export function buildSidecarEnvironment(
     GATEHOUSE_SIDECAR_NODE_CHAIN_ID: String(chain.chainId),
     GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: pushgatewayUrl,
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: sidecar,
-    // The node is the stack's own, made a moment ago: there is nothing to ask a person about.
+    // The node is the stack's own, created a moment ago: no person has to confirm anything.
     GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-    // A node that someone kills while trying the stack is to come back while they look.
+    // A node that a person kills while trying the stack has to come back while they watch.
     GATEHOUSE_SIDECAR_LAG_RESTART: "true",
     GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "5000",
   };

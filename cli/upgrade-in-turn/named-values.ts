@@ -7,16 +7,16 @@ export class NamedValueError extends Error {
 /** Values of an option of a command for several nodes. */
 export type GivenValues = Readonly<{
   option: string;
-  /** Each `name=value`, or a value alone, which is for all that none is named for. */
+  /** Each is `name=value`, or only a value, which is for all other nodes. */
   words: readonly string[];
   /** Whether one value can be right for several nodes. */
   isShared: boolean;
 }>;
 
 /**
- * Finds which value of an option is for which node. Pure.
+ * Assigns the values of an option to nodes. Pure.
  *
- * @throws {NamedValueError} for a name that no node has, two values for one, and a value without a name that can't be for all.
+ * @throws {NamedValueError} for a name that no node has, two values for one node, and a value without a name that can't be for all.
  * @example
  * assignValues({ option: "--cwd", words: ["a=/srv/a", "/srv/b"], isShared: true }, ["a", "b"]).get("a"); // "/srv/a"
  */
@@ -53,7 +53,7 @@ function findName(word: string, names: readonly string[], option: string): strin
   const [before = "", ...rest] = word.split("=");
   if (rest.length === 0) return undefined;
   if (names.includes(before)) return before;
-  // A path or a URL may have a = in it; what is unknown and has no slash was meant to be a name.
+  // A path or a URL may contain a `=`; an unknown word without a slash was meant to be a name.
   if (names.length === 1 || before.includes("/")) return undefined;
   throw new NamedValueError(
     `${option} ${before}=…: none of them has that name; they are ${names.join(", ")}. A file with a = in its name is written ./${before}=….`,

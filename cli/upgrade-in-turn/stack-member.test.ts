@@ -13,7 +13,7 @@ type Name = (typeof names)[number];
 let directory: string;
 let worlds: Readonly<Record<Name, StackWorld>>;
 let stopping: AbortController;
-/** A run that is killed in this process gives its lock up no more, as a process does. */
+/** State directory; another one after a kill, because a run that is killed in this process keeps its lock. */
 let state: string;
 
 beforeEach(async () => {
@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-/** Each stack is a world; that of `b` turns out as is said. */
+/** Creates a world for each stack; `b` has the given new version. */
 function createWorlds({ b = "good" }: Readonly<{ b?: NewVersion }>) {
   return { a: createStackWorld("good"), b: createStackWorld(b), c: createStackWorld("good") };
 }
@@ -77,7 +77,7 @@ describe("gatehouse upgrade of several stacks", () => {
     const { status, printed } = await type();
     expect([status, images()]).toEqual([0, [newImage, newImage, newImage]]);
     expect(printed).toMatch(/^a: Now proving the new version\.$/m);
-    // That this warning is gone when their turn comes makes them no others.
+    // Their plans are still the confirmed ones if this warning is gone when their turn comes.
     expect(printed.match(/warning: the engine does not have node:0\.17\.0 yet/g)).toHaveLength(3);
     expect(printed).toContain("  c: proved: c runs 0.17.0 (node:0.17.0), as it says itself.");
     const before = names.map((name) => worlds[name].state.begun.filter((what) => what !== "look").length);

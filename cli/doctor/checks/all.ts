@@ -13,7 +13,7 @@ import { settingsCheck } from "./settings-check.ts";
 import { signerCheck } from "./signer-check.ts";
 import { versionsCheck } from "./versions-check.ts";
 
-/** Every check of `gatehouse doctor`, by its name, in the order in which causes come before what follows from them. */
+/** Every check of `gatehouse doctor`, by its name; causes come before their consequences. */
 export const checks: Readonly<Record<string, Check>> = {
   settings: settingsCheck,
   keys: keysCheck,

@@ -6,7 +6,7 @@ import type { Finding } from "../finding.ts";
 
 const look = createFindings("certificate");
 
-/** Whether clients accept the certificate of each public URL, and will for three weeks. No service ends TLS itself. */
+/** Checks that clients accept the certificate of each public URL, and will for three weeks. No service terminates TLS itself. */
 export const certificateCheck: Check = async ({ services, publicUrls, clock }) => {
   const sold = services.flatMap(({ settings }) => (settings?.ok === true ? (settings.facts.publicUrl ?? []) : []));
   const origins = [...publicUrls, ...sold].map((url) => new URL(url)).filter(({ protocol }) => protocol === "https:");

@@ -2,10 +2,10 @@ import { listAnswering, createFindings, type Check } from "../check.ts";
 
 const look = createFindings("clock");
 
-/** From when two clocks differ; payments are valid for minutes, and an authorization begins a few seconds in the past. */
+/** Difference from which two clocks disagree; payments are valid for minutes, and an authorization begins a few seconds in the past. */
 const toleratedMs = 5_000;
 
-/** Whether the clocks of the services agree with this machine's. Whose of the two is wrong is not known from here; a node's blocks show more. */
+/** Checks that the clocks of the services agree with this machine's. Which of two is wrong is not known here; a node's blocks show more. */
 export const clockCheck: Check = async ({ services }) =>
   listAnswering(services).flatMap(({ service: { service, metric, requestedAtMs } }) => {
     const seconds = metric("gatehouse_time_seconds");

@@ -9,7 +9,7 @@ import type { UsedFacilitator } from "../known-service.ts";
 const look = createFindings("facilitator");
 const supported = z.object({ kinds: z.array(z.object({ network: z.string() })) });
 
-/** Whether the facilitator that the resource server names takes its key and settles on its chain. */
+/** Checks that the resource server's facilitator accepts its key and settles on its chain. */
 export const facilitatorCheck: Check = async ({ services }) => {
   const seller = services.find(({ service }) => service === "resource-server");
   if (seller === undefined) return [look("facilitator", "skipped", "no resource server is looked at")];

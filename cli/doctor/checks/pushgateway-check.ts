@@ -6,7 +6,7 @@ import type { Finding } from "../finding.ts";
 
 const look = createFindings("pushgateway");
 
-/** Whether the Pushgateway is ready that the sidecar checks. Whether the node's metrics arrive there is the condition MetricsArriving. */
+/** Checks that the sidecar's Pushgateway is ready. The condition MetricsArriving says whether the node's metrics arrive there. */
 export const pushgatewayCheck: Check = async ({ services }) => {
   const sidecars = services.flatMap(({ settings }) => (settings?.ok === true ? [settings.facts] : []));
   const urls = sidecars.flatMap(({ pushgatewayUrl }) => (pushgatewayUrl === undefined ? [] : [pushgatewayUrl]));

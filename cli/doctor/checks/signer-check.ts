@@ -13,7 +13,7 @@ const look = createFindings("signer");
 const settlementsMin = 100n;
 const gwei = 1_000_000_000;
 
-/** Whether the accounts that pay for settlements hold enough of the chain's native currency. */
+/** Checks that the accounts that pay for settlements hold enough of the chain's native currency. */
 export const signerCheck: Check = async ({ services }) => {
   const payers = services.filter(({ service }) => service === "facilitator" || service === "resource-server");
   const found = await Promise.all(payers.map((service) => checkSigner(service)));

@@ -3,7 +3,7 @@ import { listAnswering, createFindings, type Check } from "../check.ts";
 
 const look = createFindings("versions");
 
-/** Whether the services that run are of this command's version, and so of one and the same. */
+/** Checks that the running services have this command's version, and so the same one. */
 export const versionsCheck: Check = async ({ services }) =>
   listAnswering(services).map(({ service: { service }, configuration: { version: running } }) => {
     if (running === version) return look(service, "right", `runs ${version}, as this command`);

@@ -12,7 +12,7 @@ export const nowMs = Date.parse("2026-01-01T12:00:00.000Z");
 /** The signer's key. */
 export const key = `0x${"11".repeat(32)}`;
 
-/** A server that answers so until the test has ended; returns its URL. */
+/** Starts a server that gives these answers until the test has ended; returns its URL. */
 export async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   onTestFinished(async () => void (await server[Symbol.asyncDispose]()));
@@ -20,7 +20,7 @@ export async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The listener for operators of a service. */
+/** Starts a service's listener for operators; returns its URL. */
 export async function startServiceThat(said: {
   service: string;
   version?: string;
@@ -38,7 +38,7 @@ export async function startServiceThat(said: {
   return serve(({ url = "" }, response) => response.end(answers[url]));
 }
 
-/** A node that answers so. */
+/** Starts a node that gives these answers. */
 export async function startNodeThat(results: Readonly<Record<string, unknown>>) {
   const block = { number: "0x10", timestamp: `0x${(nowMs / 1_000 - 2).toString(16)}` };
   const all = { eth_chainId: "0x688", eth_getBlockByNumber: block, eth_gasPrice: "0x3b9aca00", ...results };
@@ -54,7 +54,7 @@ export async function startNodeThat(results: Readonly<Record<string, unknown>>) 
 
 type Run = Readonly<{ status: number; findings: readonly Finding[]; error: string }>;
 
-/** Runs the command's checks with nothing named but what is given. */
+/** Runs the command's checks with only the given services and options. */
 export async function runDoctor(options: Partial<DiagnoseOptions>, clock = () => nowMs): Promise<Run> {
   let [out, error] = ["", ""];
   const status = await diagnose(

@@ -3,7 +3,7 @@ import { formatDockerCommand } from "../stack-commands.ts";
 import type { DockerTarget } from "../stack-target.ts";
 import { buildNames } from "./docker-names.ts";
 
-/** The words for a stack on Docker. Pure. */
+/** Describes a stack on Docker in words for messages. Pure. */
 export function describeDocker({ prefix, target }: Readonly<{ prefix: string; target: DockerTarget }>): PlatformWords {
   const { node, sidecar, volume } = buildNames({ prefix });
   return {

@@ -5,7 +5,7 @@ import { buildWorkSpec, type WorkPlace } from "./work-pod.ts";
 
 const withinMs = 600_000;
 
-/** The command by which a person removes all that an upgrade has left on the node's claim. Pure. */
+/** Formats the command that removes everything an upgrade has left on the node's claim. Pure. */
 export function formatDiscardCommand(target: KubernetesTarget, place: WorkPlace & Readonly<{ id: string }>): string {
   const name = `${names.job}-discard`;
   const { id } = place;

@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-/** A stand-in for kubectl that notes its words and its input, and then does this. */
+/** Writes a stand-in for kubectl that records its arguments and input, and then runs this script. */
 async function stand(does: string) {
   const program = join(directory, "kubectl");
   const script = `#!/bin/sh\necho "$@" >${directory}/words\ncat >${directory}/input\n${does}\n`;

@@ -10,7 +10,7 @@ import { scaleUp, type ScaleDependencies } from "./scale-node.ts";
 import { copyStill, putBackStill, removeCopy, stopNode, stopToGoBack } from "./still-pod.ts";
 import { findNodeImage, findNodePod, findNodeUser, findWorkload, requireWorkload } from "./workload.ts";
 
-/** Creates what an upgrade does in a cluster: the node is scaled to 0 and 1, and its claim's VolumeSnapshot is the copy of its data. */
+/** Creates the platform for a cluster: it scales the node to 0 and 1, and copies its data by a VolumeSnapshot of its claim. */
 export function createKubernetesPlatform(
   target: KubernetesTarget,
   {
@@ -37,7 +37,7 @@ export function createKubernetesPlatform(
       const pod = await findNodePod(cluster);
       return pod === undefined || findNodeImage(pod.spec.containers) === image;
     },
-    // Pulumi finds what it has made by its name, and takes it for its own.
+    // Pulumi finds resources that it has created by their names, and adopts them.
     removeStrays: async () => 0,
     listForgotten: async (_, { pulumi }) => {
       const { statefulSets } = await pulumi.readState();

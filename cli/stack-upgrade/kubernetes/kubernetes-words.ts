@@ -3,7 +3,7 @@ import { formatKubectlCommand } from "../stack-commands.ts";
 import type { KubernetesTarget } from "../stack-target.ts";
 import { names } from "./kubernetes-names.ts";
 
-/** The words for a stack on Kubernetes. Pure. */
+/** Describes a stack on Kubernetes in words for messages. Pure. */
 export function describeKubernetes(target: KubernetesTarget): PlatformWords {
   const { namespace, snapshotClass } = target;
   const workload = `the StatefulSet ${names.workload} of ${namespace}`;

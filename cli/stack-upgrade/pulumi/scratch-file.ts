@@ -3,23 +3,23 @@ import { open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A file without a name that a program prints into: unlike a pipe, it takes what is printed after this process was killed. */
+/** A file without a name for a program's output: unlike a pipe, it still takes output after this process was killed. */
 export type ScratchFile = AsyncDisposable &
   Readonly<{
     fd: number;
-    /** All that was printed, up to a limit. */
+    /** Reads the whole output, up to a limit. */
     text: () => Promise<string>;
-    /** The lines that were printed since it was last asked; `isOver`: the last one may have no end. */
+    /** Reads the lines since the last call; `isOver`: the last one may have no line break. */
     newLines: (isOver: boolean) => Promise<readonly string[]>;
     bytes: () => Promise<number>;
   }>;
 
-/** The most that is read of what a program printed. */
+/** Most bytes of a program's output that are read. */
 export const scratchBytesMax = 67_108_864;
 
 const pieceBytes = 65_536;
 
-/** Opens a scratch file, for this user alone. */
+/** Opens a scratch file that only this user can read. */
 export async function openScratchFile(): Promise<ScratchFile> {
   const path = join(tmpdir(), `gatehouse-${randomUUID()}.out`);
   const file = await open(path, "wx+", 0o600);

@@ -1,4 +1,4 @@
-/** Counts the changes that a run makes outside of itself, and ends it at one of them as kill -9 does: nothing after it happens. */
+/** Counts the changes that a run makes to the outside, and ends it at one of them as kill -9 does: nothing happens after it. */
 export type KillSwitch = Readonly<{
   /** Makes one change, unless the run has ended. */
   change: <T>(effect: () => T) => Promise<T>;
@@ -11,7 +11,7 @@ export type KillSwitch = Readonly<{
 
 type Kill = Readonly<{ at: number; isAfter: boolean; report: () => void }>;
 
-/** A process that was killed waits for nothing any more. */
+/** Never resolves, as for a process that was killed. */
 const forever = () => new Promise<never>(() => {});
 
 /** Creates a switch that kills nothing yet. */
@@ -27,7 +27,7 @@ export function createKillSwitch(): KillSwitch {
       try {
         if (now.isAfter) effect();
       } catch {
-        // Nobody is left to hear of it.
+        // Nobody is left to be notified.
       }
       now.report();
       return forever();
