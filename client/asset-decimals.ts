@@ -23,7 +23,7 @@ export function requireDecimals(
   );
 }
 
-/** The allowed tokens with their decimals: those that are not given are read, where there is a reader, for tokens that the server offers. */
+/** Adds missing decimals to the allowed tokens: with a reader, they are read for tokens that the server offers. */
 export async function withDecimals(
   assets: readonly AllowedAsset[],
   { accepts }: PaymentRequired,

@@ -15,17 +15,17 @@ type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 export type PayDependencies = Readonly<{
   /** Takes the response's body and nothing else, or with `json` one document. */
   stdout: Output;
-  /** Takes each step and what went wrong; default: `stdout`. */
+  /** Takes each step and each failure; default: `stdout`. */
   stderr?: Output;
   fetch?: Fetch;
-  /** Takes out of a text what may not be shown; default: nothing. A resource is written as it came. */
+  /** Masks secrets in a text; default: none. A resource is written as it came. */
   mask?: (text: string) => string;
-  /** Gives up; what was signed until then is reported. */
+  /** Aborts; payments that were signed until then are reported. */
   signal?: AbortSignal;
 }>;
 
 /**
- * Buys one resource and reports each step: the decoded PAYMENT-REQUIRED, what was signed (not the signature), the decoded
+ * Buys one resource and reports each step: the decoded PAYMENT-REQUIRED, the authorization (without the signature), the decoded
  * PAYMENT-RESPONSE. Without a cap and a token, and with `dryRun`, it shows the price and signs nothing. Returns the exit status; see
  * `exit-status.ts`.
  */
@@ -36,7 +36,7 @@ export async function pay(options: PayOptions, dependencies: PayDependencies): P
   const problem = findPayOptionProblem(options);
   if (problem !== undefined) return report.end("usage", problem);
   try {
-    // With `json` the body stands in the document.
+    // With `json` the document contains the body.
     const spare = json ? { write: () => undefined } : stdout;
     await using target = output === undefined ? createStdoutTarget(spare) : await openFileTarget(output, stdout);
     const tokens = rpcUrl === undefined ? undefined : tokenReader({ rpcUrl });

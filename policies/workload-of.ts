@@ -3,12 +3,12 @@ import { readKubernetesWorkload } from "./kubernetes-workload.ts";
 import type { PolicyResource } from "./rule.ts";
 import type { Workload, Container } from "./workload.ts";
 
-/** The workload that a resource makes; `undefined` for every other resource. */
+/** Finds the workload of a resource; undefined if it has none. */
 export function findWorkload(resource: PolicyResource): Workload | undefined {
   return readDockerWorkload(resource) ?? readKubernetesWorkload(resource);
 }
 
-/** Checks every container of a resource; the answers name the container where the resource has several. */
+/** Checks every container of a resource; findings name the container if there are several. */
 export function checkContainers(
   resource: PolicyResource,
   check: (container: Container, workload: Workload) => readonly string[],

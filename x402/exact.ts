@@ -26,7 +26,7 @@ export const exact: Scheme<ExactPayment> = {
     const { amount, asset, extra } = await createExactScheme(token).parsePrice(price, token.network);
     return { amount, asset, extra: extra ?? {} };
   },
-  // Anything else that goes by the name `exact` is not paid.
+  // Any other offer of the scheme `exact` is not paid.
   objectionTo({ extra }) {
     const method = extra?.["assetTransferMethod"] ?? "eip3009";
     if (method !== "eip3009") return `transfer method "${String(method)}" is not EIP-3009`;

@@ -1,7 +1,7 @@
 /** Digits after the point of the token that prices are charged in (specification, "Limits": token precision). */
 const tokenDecimals = 6;
 
-/** Longer numbers are typing errors; no token has that much supply. */
+/** Longest text of a price, in characters; longer numbers are typing errors, as no token has such a supply. */
 const digitsMax = 30;
 
 const decimal = /^\$?(\d+)(?:\.(\d+))?$/;
@@ -14,9 +14,9 @@ export class PriceError extends Error {
 
 /**
  * Converts a price in dollars to the token's smallest unit: round(price × 10^6), as a decimal integer string (specification,
- * "Money conversion rule"). Exact; half a unit rounds up. A leading `$` may stand before the number, as x402 clients write it.
+ * "Money conversion rule"). Exact; half a unit rounds up. The number may have a leading `$`, as x402 clients write it.
  *
- * @throws {PriceError} when the text is no such number, or rounds to nothing.
+ * @throws {PriceError} when the text isn't such a number, or rounds to zero.
  */
 export function convertPriceToAmount(price: string): string {
   const match = decimal.exec(price);

@@ -1,5 +1,5 @@
 import { exact } from "./exact.ts";
 import type { Scheme } from "./scheme.ts";
 
-/** The schemes that are known here. */
+/** All known schemes. */
 export const schemes: readonly Scheme[] = [exact];

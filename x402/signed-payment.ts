@@ -23,18 +23,18 @@ export type SignedPayment = Readonly<{
   callData: Hex;
 }>;
 
-/** Whether the payer signed; `recover` finds out, at a cost, where that is not known. */
+/** Whether the payer signed; `recover` finds out, at a cost, if that is not known. */
 export type SignatureCheck = (payment: Pick<SignedPayment, "id" | "callData">, recover: () => boolean) => boolean;
 
 /** Selector of `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)`. */
 const transferSelector = "0xe3ee160e";
 
-/** An authorization with what is said to be its signature, and the terms that it was signed for. */
+/** An authorization with its alleged signature, and the terms that it was signed for. */
 type Signed = Readonly<{ authorization: Authorization; signature: string; payTo: Hex; amount: bigint }>;
 
 /**
- * The payment that a signed authorization of a token is, whatever scheme it was sent by, or why it is not one. Asks nobody: an invalid payment is
- * refused for the price of one signature recovery.
+ * Converts a signed authorization of a token to a payment, whatever its scheme, or says why it is not one. Queries nothing: an invalid payment
+ * is refused at the cost of one signature recovery.
  */
 export function toSignedPayment(
   { authorization, signature: text, payTo, amount }: Signed,
@@ -65,7 +65,7 @@ export type Signature = Readonly<{
   yParity: 0 | 1;
 }>;
 
-/** Half of the group's order: signatures with a larger `s` are second forms of the same one, which tokens refuse (EIP-2). */
+/** Half of the group's order: signatures with a larger `s` are second forms of the same signature, which tokens refuse (EIP-2). */
 const halfOrder = Buffer.from("7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0", "hex");
 
 const recoveryIds: Readonly<Record<number, 0 | 1>> = { 0: 0, 1: 1, 27: 0, 28: 1 };
@@ -86,7 +86,7 @@ export function isSignedBy(account: Hex, digest: Uint8Array, { compact, yParity 
   try {
     key = secp256k1.ecdsaRecover(compact, yParity, digest, false);
   } catch {
-    // The library throws where no key fits (r or s zero or not below the order): then nobody signed.
+    // The library throws if no key fits (r or s zero or not below the order): then nobody signed.
     return false;
   }
   return Hash.keccak256(key.subarray(1), { as: "Hex" }).slice(26) === encodeAddress(account).slice(24);

@@ -8,11 +8,11 @@ import { listProgramFiles, programFolders } from "#daemon/files/program-files.ts
 import { writeLicences } from "./bundle.ts";
 
 /**
- * Makes `gatehouse`, one file that needs neither Node nor node_modules, for the platform that this runs on: the Node that runs this, and in it
- * the command line with all that it imports, compiled, and the files that it reads. `LICENSES.md` stands next to it.
+ * Makes `gatehouse`, one file that needs neither Node nor node_modules, for the platform that this runs on: the Node that runs this, with the
+ * compiled command line, all its imports, and the files that it reads. `LICENSES.md` is next to it.
  * See docs/decisions/0022-one-file.md.
  *
- * @throws {Error} when something that comes along says nothing of its licence.
+ * @throws {Error} when an included package does not name its licence.
  */
 export async function buildExecutable(root: string, directory: string): Promise<void> {
   mkdirSync(directory, { recursive: true });
@@ -32,7 +32,7 @@ export async function buildExecutable(root: string, directory: string): Promise<
   }
 }
 
-/** Bundles what `gatehouse` starts with into one file, as an executable has no other; returns the files that are in it. */
+/** Bundles the code of `gatehouse` into one file, as an executable has no other; returns the source files in it. */
 async function bundleProgram(root: string, file: string): Promise<readonly string[]> {
   await using bundle = await rolldown({
     input: join(root, "cli/launch.js"),
@@ -44,13 +44,13 @@ async function bundleProgram(root: string, file: string): Promise<readonly strin
   return output.flatMap((part) => (part.type === "chunk" ? Object.keys(part.modules) : []));
 }
 
-/** The files that are read while Gatehouse runs, by the paths that `readProgramFile` requests. */
+/** Lists files that Gatehouse reads at run time, by the paths that `readProgramFile` requests. */
 function findAssets(root: string): Readonly<Record<string, string>> {
   const paths = programFolders.flatMap((folder) => listProgramFiles(folder).map((name) => `${folder}/${name}`));
   return Object.fromEntries(paths.map((path) => [path, join(root, path)]));
 }
 
-/** The licence of Node and of what is in it. */
+/** Finds the licence of Node and its bundled libraries. */
 function readNodeLicence(root: string): string {
   const { resolve } = createRequire(join(root, "node_modules/node/package.json"));
   const packaged = resolve(`node-${process.platform}-${process.arch}/package.json`);

@@ -3,7 +3,7 @@ import { decode, encode } from "@jridgewell/sourcemap-codec";
 type SourceMap = Readonly<{ mappings: string }>;
 
 /**
- * A source map that has lines and no columns: a quarter of the size, and a trace leads to the line by it, which is what it is in the package for.
+ * Writes a source map with lines but no columns: it has a quarter of the size, and still leads from a stack trace to the line, its only use in the package.
  *
  * @param json the map as the compiler wrote it.
  */

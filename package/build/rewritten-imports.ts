@@ -3,14 +3,14 @@ import { preProcessFile } from "typescript";
 import { findBundleName, isBundled, parsePackageName } from "./bundled-packages.ts";
 import { bundleDirectory } from "./bundle.ts";
 
-/** The one file of declarations that stands for those of all bundled packages. */
+/** File with the declarations of all bundled packages. */
 export const bundledTypes = `${bundleDirectory}/x402-types.d.ts`;
 
 /**
- * Leads the imports of bundled packages to what was bundled.
+ * Redirects imports of bundled packages to the bundled files.
  *
  * @param path of the file, from the package's root with `/`.
- * @param text what the compiler wrote: JavaScript, or declarations.
+ * @param text output of the compiler: JavaScript, or declarations.
  */
 export function withBundledImports(path: string, text: string): string {
   const isDeclaration = path.endsWith(".d.ts");

@@ -3,7 +3,7 @@ import { checkContainers } from "../workload-of.ts";
 
 const socket = /\/(docker|containerd|crio|podman)[^/]*\.sock$/;
 
-/** Rule 3: the engine proxy alone holds the engine's socket. */
+/** Rule 3: only the engine proxy mounts the engine's socket. */
 export const engineSocket: ResourceRule = {
   scope: "resource",
   name: "engine-socket",

@@ -4,7 +4,7 @@ import { checkContainers } from "../workload-of.ts";
 const byId = /^sha256:[0-9a-f]{64}$/;
 const byDigest = /^(?<name>[^@\s]+)@sha256:[0-9a-f]{64}$/;
 
-/** Rule 1: what runs is what was reviewed. */
+/** Rule 1: images are pinned, so that the reviewed ones run. */
 export const imagePinned: ResourceRule = {
   scope: "resource",
   name: "image-pinned",

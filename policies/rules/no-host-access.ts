@@ -1,7 +1,7 @@
 import type { ResourceRule } from "../rule.ts";
 import { findWorkload, checkContainers } from "../workload-of.ts";
 
-/** Directories of a host that hold what no container should read: the system's own, other containers', devices. */
+/** Directories of a host that no container should read: the system's own, other containers', devices. */
 const sensitive = [
   "/",
   "/etc",

@@ -2,11 +2,11 @@ import type { ResourceRule } from "../rule.ts";
 import type { Variable } from "../workload.ts";
 import { checkContainers } from "../workload-of.ts";
 
-/** Names of variables that hold secrets; a name that ends in `_FILE` names a file and is what one should use. */
+/** Names of variables that hold secrets; one that ends in `_FILE` names a file, as it should. */
 const secretName =
   /(PRIVATE_?KEY|SECRET|PASSWORD|PASSWD|TOKEN|API_?KEY|MNEMONIC|CREDENTIAL|REDIS_URL|DATABASE_URL|POSTGRES_URL)/i;
 
-/** Names that speak of tokens and are no secrets: the payment token's contract and name, who signs access tokens and for whom. */
+/** Names with `token` that are not secrets: the payment token's contract and name, and issuer and audience of access tokens. */
 const harmless = /(_FILE$|_PATH$|TOKEN_(ADDRESS|NAME|VERSION)$|TOKENS_(ISSUER|AUDIENCE)$)/i;
 
 /** Names of checksums, which look like keys of 32 bytes. */

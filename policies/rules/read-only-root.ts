@@ -1,7 +1,7 @@
 import type { ResourceRule } from "../rule.ts";
 import { checkContainers } from "../workload-of.ts";
 
-/** Rule 6: what was deployed can't be changed by what runs. */
+/** Rule 6: a running program can't change its deployed files. */
 export const readOnlyRoot: ResourceRule = {
   scope: "resource",
   name: "read-only-root",

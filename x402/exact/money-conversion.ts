@@ -4,8 +4,8 @@ import { convertPriceToAmount } from "../price.ts";
 import type { ChargedToken } from "../scheme.ts";
 
 /**
- * The specification's money conversion: dollars to `amount`, `asset` and `extra` (`token`, `name`, `version`) on the token's
- * network, null on every other.
+ * Converts money by the specification: dollars to `amount`, `asset` and `extra` (`token`, `name`, `version`) on the token's network, null on
+ * every other.
  */
 export function createMoneyConversion(token: ChargedToken): (price: string, network: Network) => AssetAmount | null {
   return (price, network) =>

@@ -25,7 +25,7 @@ export const settleExact: Settling<ExactPayment> = {
 
 type Refused = Answered<{ state: "refused"; refusal: Refusal }>;
 
-/** Judges everything about a payment that neither the time nor the chain decides, at the cost of one signature recovery. */
+/** Judges everything about a payment that depends neither on the time nor on the chain, at the cost of one signature recovery. */
 function judge(
   { payment, requirements, accepted }: Order<ExactPayment>,
   { assets, isSigned }: Pick<Transfers, "assets" | "isSigned">,
