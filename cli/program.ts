@@ -10,7 +10,7 @@ import { createAdoptCommand } from "./commands/adopt-command.ts";
 import { createConfigCommand } from "./commands/config-command.ts";
 import { createDashboardCommand } from "./commands/dashboard-command.ts";
 import { createDoctorCommand } from "./commands/doctor-command.ts";
-import { installServiceCommand } from "./commands/install-service-command.ts";
+import { createInstallServiceCommand } from "./commands/install-service-command.ts";
 import { createLintCommand } from "./commands/lint-command.ts";
 import { createLogsCommand } from "./commands/logs-command.ts";
 import { createPayCommand } from "./commands/pay-command.ts";
@@ -52,7 +52,7 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   program.addCommand(createVolumeSnapshotCommand({ mask }));
   addHelpers(program, mask);
   program.addCommand(createConfigCommand({ mask }));
-  program.addCommand(installServiceCommand({ mask }));
+  program.addCommand(createInstallServiceCommand({ mask }));
   // The typed commands are commander's own.
   const untyped = program as unknown as UntypedCommand;
   completeOnTab(untyped, { completionCommandName: "completion" });

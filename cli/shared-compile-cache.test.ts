@@ -22,7 +22,7 @@ function findCacheOf(cache: string, user: number): string {
   return execFileSync(process.execPath, ["--eval", program], run).trim();
 }
 
-const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+const readMode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 it("lets the group use what Node keeps for this user", () => {
   const cache = fillCache();
@@ -30,7 +30,7 @@ it("lets the group use what Node keeps for this user", () => {
   const [own = "", ...others] = readdirSync(cache);
   expect(others).toEqual([]);
   const [compiled = ""] = readdirSync(join(cache, own));
-  expect([cache, join(cache, own), join(cache, own, compiled)].map(modeOf)).toEqual(["770", "770", "640"]);
+  expect([cache, join(cache, own), join(cache, own, compiled)].map(readMode)).toEqual(["770", "770", "640"]);
 });
 
 it("gives another user the same by the name of that user's", () => {

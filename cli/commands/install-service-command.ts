@@ -4,7 +4,7 @@ import { installedServices } from "../systemd/installed-services.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
 /** Creates `gatehouse install-service`: installs a service of systemd on this machine. */
-export function installServiceCommand({ mask }: Readonly<{ mask: Mask }>) {
+export function createInstallServiceCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("install-service")
     .summary("Run a service by systemd: write its unit and its settings")
     .description(

@@ -3,7 +3,7 @@ import { createMask } from "#daemon/secrets/mask.ts";
 import { createUpgradeCommand } from "./upgrade-command.ts";
 
 /** Reads the command's error about arguments that it refuses. */
-async function refusalOf(...args: readonly string[]): Promise<string> {
+async function readRefusal(...args: readonly string[]): Promise<string> {
   const said: string[] = [];
   const command = createUpgradeCommand({ mask: createMask() })
     .exitOverride()
@@ -30,7 +30,7 @@ describe("gatehouse upgrade --stack", () => {
     ["less time than a proof takes", ["--prove-within", "30"], "Expected whole seconds from 120"],
     ["less time than an update takes", ["--update-within", "1"], "Expected whole seconds from 120"],
   ])("refuses %s", async (_, args, words) => {
-    expect(await refusalOf(...stack, ...args)).toContain(words);
+    expect(await readRefusal(...stack, ...args)).toContain(words);
   });
 
   it.each([
@@ -45,11 +45,13 @@ describe("gatehouse upgrade --stack", () => {
     ["one twice", ["--stack", "acme/gatehouse/prod"], "--stack acme/gatehouse/prod is named twice"],
     ["a list of sidecars", ["--targets", "nodes.txt"], "--targets and --each-within do not go with --stack"],
   ])("refuses %s", async (_, args, words) => {
-    expect(await refusalOf(...stack, ...args)).toContain(words);
+    expect(await readRefusal(...stack, ...args)).toContain(words);
   });
 
   it("says where the directory belongs that --targets has taken for its own", async () => {
-    expect(await refusalOf("--targets", "nodes.txt", "/srv/release")).toContain("Name the directory before --targets.");
+    expect(await readRefusal("--targets", "nodes.txt", "/srv/release")).toContain(
+      "Name the directory before --targets.",
+    );
   });
 
   it.each([
@@ -60,6 +62,6 @@ describe("gatehouse upgrade --stack", () => {
     ["--prove-within", "300"],
     ["--copy-within", "300"],
   ])("is what %s is for", async (...args) => {
-    expect(await refusalOf("/srv/release", ...args)).toContain("go with --stack");
+    expect(await readRefusal("/srv/release", ...args)).toContain("go with --stack");
   });
 });

@@ -8,8 +8,8 @@ import { createStackQueries } from "./node-status.ts";
  */
 const [kind, number] = process.argv.slice(2);
 const { ports } = stackServices.sidecar;
-const addressOf = (port: number) => `http://${formatAuthority("127.0.0.1", port)}`;
-const queries = createStackQueries({ statusUrl: addressOf(ports.status), rpcUrl: addressOf(ports.rpc) });
+const formatAddress = (port: number) => `http://${formatAuthority("127.0.0.1", port)}`;
+const queries = createStackQueries({ statusUrl: formatAddress(ports.status), rpcUrl: formatAddress(ports.rpc) });
 process.stdout.write(`${JSON.stringify((await query()) ?? null)}\n`);
 
 function query(): Promise<unknown> {

@@ -8,7 +8,7 @@ const key = { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: accounts.signer.privateK
 const file = "GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE";
 
 /** Finds the files of pushed metrics that the children of a stack in `/stack` are given. */
-function pushedMetrics(own: Readonly<Record<string, string>> = {}) {
+function findPushedMetrics(own: Readonly<Record<string, string>> = {}) {
   const env = { ...key, ...own };
   const directory = locateStateDirectory("/stack");
   const { environments } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env });
@@ -16,6 +16,6 @@ function pushedMetrics(own: Readonly<Record<string, string>> = {}) {
 }
 
 it("keeps pushed metrics in the stack's own folder, never in a file that the machine's other Pushgateways share", () => {
-  expect(pushedMetrics()).toEqual(["/stack/pushgateway.data", undefined]);
-  expect(pushedMetrics({ [file]: "/elsewhere" })[0]).toBe("/elsewhere");
+  expect(findPushedMetrics()).toEqual(["/stack/pushgateway.data", undefined]);
+  expect(findPushedMetrics({ [file]: "/elsewhere" })[0]).toBe("/elsewhere");
 });

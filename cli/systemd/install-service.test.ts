@@ -41,7 +41,7 @@ const sidecar = (driver: string) =>
   });
 
 /** Installs it, and gives its unit as lines. */
-function installed(asked: InstallRequest): readonly string[] {
+function install(asked: InstallRequest): readonly string[] {
   applyInstallation(planInstallation(readServiceFacts(asked), root));
   return readFileSync(unitPath(asked.service), "utf8").split("\n");
 }
@@ -57,7 +57,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 describe("gatehouse install-service", () => {
   it("writes a unit, and the service's own variables to a file that root alone reads", () => {
-    const unit = installed(gateway);
+    const unit = install(gateway);
     expect(unit).toContain(`ExecStart="${process.execPath}" "${gatehouse}" "gateway"`);
     expect(unit).toEqual(expect.arrayContaining(["DynamicUser=yes", "ProtectSystem=strict", "MemoryMax=512M"]));
     expect(unit).toContain("AmbientCapabilities=CAP_NET_BIND_SERVICE");
@@ -68,7 +68,7 @@ describe("gatehouse install-service", () => {
   });
 
   it("hands a secret's file over by systemd, which alone has to be able to read it", () => {
-    const unit = installed(facilitator);
+    const unit = install(facilitator);
     const name = "gatehouse-facilitator-signer-private-key-file";
     expect(unit).toContain(`LoadCredential=${name}:${join(directory, "signer")}`);
     expect(unit).toContain("AmbientCapabilities=");
@@ -109,7 +109,7 @@ describe("gatehouse install-service", () => {
   });
 
   it("keeps settings that are there, and does nothing the second time", () => {
-    installed(gateway);
+    install(gateway);
     writeFileSync(environmentPath("gateway"), "MINE=1\n");
     const again = planInstallation(readServiceFacts(gateway), root);
     expect(again.steps).toEqual([]);
@@ -120,17 +120,17 @@ describe("gatehouse install-service", () => {
   });
 
   it("runs a sidecar as the owner of node.conf, and bounds nothing of a node that it starts", () => {
-    const light = installed(sidecar("ops"));
+    const light = install(sidecar("ops"));
     expect(light).toContain(`User=${statSync(workspace).uid}`);
     expect(light).toEqual(expect.arrayContaining(["KillMode=process", "TasksMax=infinity", "ProtectSystem=full"]));
     expect(light.filter((line) => /^(MemoryMax|SystemCallFilter|PrivateTmp|ReadWritePaths)=/.test(line))).toEqual([]);
-    const strict = installed(sidecar("docker"));
+    const strict = install(sidecar("docker"));
     expect(strict).toEqual(expect.arrayContaining(["KillMode=mixed", "ProtectSystem=strict"]));
     expect(strict).toContain(`ReadWritePaths=${workspace}`);
   });
 
   it("removes the unit, and names what it leaves", () => {
-    installed(gateway);
+    install(gateway);
     const removal = planRemoval("gateway", root);
     expect(formatPlan(removal)).toEqual([
       `remove ${unitPath("gateway")}`,
@@ -172,19 +172,19 @@ describe.skipIf(!hasAnalyze)(
       [sidecar("docker"), 3],
       [sidecar("ops"), 7],
     ] as const)("%#: are read without a complaint, and leave little exposed", (asked, most) => {
-      installed(asked);
+      install(asked);
       const { status, stderr } = spawnSync("systemd-analyze", ["verify", unitPath(asked.service)], {
         encoding: "utf8",
       });
       const about = stderr.split("\n").filter((line) => line.includes(`gatehouse-${asked.service}`));
       expect({ status, about }).toEqual({ status: 0, about: [] });
-      expect(exposure(asked.service)).toBeLessThanOrEqual(most);
+      expect(measureExposure(asked.service)).toBeLessThanOrEqual(most);
     });
   },
 );
 
 /** Measures the exposure of a unit, from 0 to 10. */
-function exposure(service: InstallRequest["service"]): number {
+function measureExposure(service: InstallRequest["service"]): number {
   const args = ["security", "--offline=yes", "--no-pager", unitPath(service)];
   const { stdout, stderr } = spawnSync("systemd-analyze", args, { encoding: "utf8" });
   const [, level] = /Overall exposure level for \S+: ([\d.]+)/.exec(stdout) ?? [];

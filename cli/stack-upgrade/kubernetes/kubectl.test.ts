@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
 /** Writes a stand-in for kubectl that records its arguments and input, and then runs this script. */
-async function stand(does: string) {
+async function writeStandIn(does: string) {
   const program = join(directory, "kubectl");
   const script = `#!/bin/sh\necho "$@" >${directory}/words\ncat >${directory}/input\n${does}\n`;
   await writeFile(program, script, { mode: 0o755 });
@@ -23,12 +23,12 @@ async function stand(does: string) {
 }
 
 const shape = z.object({ kind: z.string() });
-const clusterOf = async (does: string) =>
-  createKubectlCluster({ context: "production", namespace: "pay" }, await stand(does));
+const createCluster = async (does: string) =>
+  createKubectlCluster({ context: "production", namespace: "pay" }, await writeStandIn(does));
 const readBack = (name: string) => readFile(join(directory, name), "utf8");
 
 it("queries the cluster and the namespace of the stack, whatever kubectl would take by itself", async () => {
-  const cluster = await clusterOf('echo \'{"kind":"Pod"}\'');
+  const cluster = await createCluster('echo \'{"kind":"Pod"}\'');
   expect(await cluster.find(shape, "pod", "node-0")).toEqual({ kind: "Pod" });
   expect(await readBack("words")).toBe(
     "get pod node-0 --ignore-not-found --output=json --show-managed-fields --context production --namespace pay --request-timeout=30s\n",
@@ -36,8 +36,8 @@ it("queries the cluster and the namespace of the stack, whatever kubectl would t
 });
 
 it("tells what is not there from what can't be told", async () => {
-  expect(await (await clusterOf("exit 0")).find(shape, "pod", "node-0")).toBeUndefined();
-  const other = await clusterOf("echo something else");
+  expect(await (await createCluster("exit 0")).find(shape, "pod", "node-0")).toBeUndefined();
+  const other = await createCluster("echo something else");
   await expect(other.find(shape, "pod", "node-0")).rejects.toThrow(
     "kubectl reported pod node-0 in a form that this version does not know",
   );
@@ -45,10 +45,10 @@ it("tells what is not there from what can't be told", async () => {
 
 it("hands objects over by standard input, and says where one of the name is there already", async () => {
   const object = { apiVersion: "v1", kind: "Pod", metadata: { name: "node-look" }, spec: { restartPolicy: "Never" } };
-  expect(await (await clusterOf("exit 0")).create(object)).toBe(true);
+  expect(await (await createCluster("exit 0")).create(object)).toBe(true);
   expect(JSON.parse(await readBack("input"))).toEqual(object);
   const taken = "echo 'Error from server (AlreadyExists): error when creating \"STDIN\": taken' >&2; exit 1";
-  expect(await (await clusterOf(taken)).create(object)).toBe(false);
+  expect(await (await createCluster(taken)).create(object)).toBe(false);
 });
 
 it.each([
@@ -57,14 +57,14 @@ it.each([
   ["somebody who has to log in again", 'echo "error: You must be logged in to the server" >&2; exit 1', true],
   ["kubectl that hangs", "sleep 60", true],
 ])("tells whether it may go otherwise later: %s", async (_, does, mayPass) => {
-  const failed = await (await clusterOf(does)).readLogs("node-look").catch((error: unknown) => error);
+  const failed = await (await createCluster(does)).readLogs("node-look").catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(ClusterError);
   expect(failed).toMatchObject({ mayPass });
 });
 
 it("shows what the API server said, and not the warnings before it", async () => {
   const said = 'echo "Warning: deprecated" >&2; echo "Error from server (Forbidden): pods is forbidden" >&2; exit 1';
-  const failed = (await clusterOf(said)).readLogs("node-look");
+  const failed = (await createCluster(said)).readLogs("node-look");
   await expect(failed).rejects.toThrow(
     "kubectl logs node-look failed: Error from server (Forbidden): pods is forbidden",
   );
@@ -73,7 +73,7 @@ it("shows what the API server said, and not the warnings before it", async () =>
 it("says what to do where there is no kubectl, and has no context then", async () => {
   const cluster = createKubectlCluster({ namespace: "pay" }, { program: join(directory, "none") });
   await expect(cluster.serves("apps")).rejects.toThrow("is not on the PATH; install it");
-  const broken = await stand('echo "error: current-context is not set" >&2; exit 1');
+  const broken = await writeStandIn('echo "error: current-context is not set" >&2; exit 1');
   expect(await findCurrentContext(broken)).toBeUndefined();
-  expect(await findCurrentContext(await stand("echo production"))).toBe("production");
+  expect(await findCurrentContext(await writeStandIn("echo production"))).toBe("production");
 });
