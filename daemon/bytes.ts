@@ -61,7 +61,7 @@ export async function readBodyStart(body: Body, limitBytes: number): Promise<Bod
   return { bytes: joined(chunks), isTruncated: false };
 }
 
-/** Not `Buffer.concat`: what is small would share its memory with others, and be no plain `Uint8Array`. */
+/** Not `Buffer.concat`: a small result would share its memory with other buffers, and would not be a plain `Uint8Array`. */
 function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.byteLength, 0));
   let offset = 0;
@@ -72,7 +72,7 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-/** How much of an unwanted body is read, and for how long. */
+/** Limits on reading an unwanted body. */
 export type DiscardLimits = Readonly<{ bytesMax: number; deadlineMs: number }>;
 
 /**

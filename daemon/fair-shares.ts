@@ -13,10 +13,10 @@ type Share = { places: number };
 export type SharedPlace = { share?: Share | undefined };
 
 /**
- * Who has how many of the places that all share. Whoever has more than three times as many as are free gets no further one: alone a caller has
- * about three quarters of them, two have three sevenths each, and some are free for whoever comes next, who need not wait until long answers to
- * others are through. (The threshold is that of Choudhury and Hahne's for buffers that queues share, "Dynamic queue length thresholds for
- * shared-memory packet switches", 1998.)
+ * Places that callers share, counted by caller. Whoever has more than three times as many as are free gets no further
+ * one: alone a caller has about three quarters of them, two have three sevenths each, and some are free for whoever
+ * comes next, who need not wait until long answers to others are through. (The threshold is that of Choudhury and
+ * Hahne's for buffers that queues share, "Dynamic queue length thresholds for shared-memory packet switches", 1998.)
  */
 export class FairShares<Place extends SharedPlace> {
   readonly #places: number;

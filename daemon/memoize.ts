@@ -1,4 +1,4 @@
-/** How much a memoised function keeps. */
+/** Bounds on what a memoised function keeps. */
 export type MemoizeOptions = Readonly<{
   /** Names; all are forgotten beyond that. */
   most: number;

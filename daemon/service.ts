@@ -22,7 +22,7 @@ import { findUserStateDirectory } from "./files/user-state-directory.ts";
 export type ServiceContext = Readonly<{
   log: Logger;
   metrics: Registry;
-  /** What is in force of the files that are read again as they change. */
+  /** Files that are read again as they change, with what is in force of each. */
   files: FilesInForce;
   /** The settings and files that the service runs with, as `/configuration` shows them. */
   configuration: () => ConfigurationInUse;
@@ -32,20 +32,21 @@ export type ServiceContext = Readonly<{
   resources: AsyncDisposableStack;
   /** Aborts when the service is to stop. */
   signal: AbortSignal;
-  /** Where a service may keep what has no other place. */
+  /** Directory for state of the service that has no other place. */
   userStateDirectory: string;
   /** Names work that a stop waits for beyond `shutdown.graceMs`, because to cut it off would leave something half done. */
   finishes: (work: UnfinishedWork) => void;
   /**
-   * Names what lets go of all that one process alone may hold, for a hand-over to a new process, while this one serves on. Called at most once; a
-   * service that names nothing holds nothing.
+   * Names the function that lets go of all that one process alone may hold, for a hand-over to a new process, while
+   * this one serves on. Called at most once; a service that names none holds nothing.
    */
   yields: (release: () => Promise<void>) => void;
   /** Whether another process takes this one's place while it still serves, so that what both write to has to be shared. */
   isHandedOver: boolean;
   /**
-   * Names what takes leave of clients once the next process serves: it resolves when none is left, and the stop begins then. Called at most
-   * once; a service that names nothing is stopped at once, and lets what is under way end within `shutdown.graceMs`.
+   * Names the function that takes leave of clients once the next process serves: it resolves when no client is left,
+   * and the stop begins then. Called at most once; a service that names none is stopped at once, and lets what is under
+   * way end within `shutdown.graceMs`.
    */
   leaves: (takeLeave: () => Promise<void>) => void;
 }>;
@@ -53,7 +54,7 @@ export type ServiceContext = Readonly<{
 /** Work that has begun and is to end; `withinMs` bounds how long a stop waits for it. */
 export type UnfinishedWork = Readonly<{ what: string; done: Promise<unknown>; withinMs: number }>;
 
-/** What a started service says about itself: its URLs by name, e.g. `{ facilitator: "http://127.0.0.1:3000" }`. */
+/** URLs of a started service by name, e.g. `{ facilitator: "http://127.0.0.1:3000" }`. */
 export type ServiceReady = Readonly<{ urls: Readonly<Record<string, string>> }>;
 
 /** A long-running process: its settings and how it starts. */

@@ -1,4 +1,4 @@
-/** What is the same of a service wherever it runs: in `npm start`, in a deployment, alone. */
+/** Properties of a service that are the same wherever it runs: in `npm start`, in a deployment, alone. */
 type ServiceRow = Readonly<{
   /** The image that runs it; the devnet's node is run by the devnet's. What runs in one of Gatehouse's own has settings that a stack may set. */
   image: string;

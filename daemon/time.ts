@@ -87,7 +87,7 @@ export async function poll(
   }
 }
 
-/** How often {@link waitUntil} looks, and when it gives up: after a time, by a signal, or whichever comes first. */
+/** Interval between the looks of {@link waitUntil}, and when it gives up: after a time, by a signal, or whichever comes first. */
 export type WaitOptions = Readonly<
   { everyMs: number } & ({ withinMs: number; signal?: AbortSignal } | { withinMs?: number; signal: AbortSignal })
 >;
@@ -165,7 +165,7 @@ export async function pauseWhileRunning(ms: number, signal: AbortSignal): Promis
   for (let part = 0; part < runningParts && !signal.aborted; part += 1) await pause(ms / runningParts, signal);
 }
 
-/** How long is waited between attempts: at first, and at most. */
+/** First and longest wait between attempts. */
 export type BackoffOptions = Readonly<{ initialMs: number; maxMs: number }>;
 
 /** The wait after so many failures in a row, in milliseconds: twice as long after each. For whoever tries alone; many use {@link createBackoff}. */

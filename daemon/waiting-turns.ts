@@ -1,4 +1,4 @@
-/** What waits for its turn, and for whom. */
+/** Something that waits for its turn, and its caller. */
 type Waiting = Readonly<{ call: Readonly<{ caller: string }> }>;
 
 /**
@@ -16,7 +16,7 @@ export class WaitingTurns<Ticket extends Waiting> {
     return this.#callersOf.size;
   }
 
-  /** How many wait of one caller. */
+  /** Number of tickets that wait in one caller's queue. */
   sizeOf(caller: string): number {
     return this.#byCaller.get(caller)?.size ?? 0;
   }

@@ -1,4 +1,4 @@
-/** What is done to money or to a node, as `event.action` of an audit line names it, and what that means. */
+/** Changes to money or a node that are audited, by the `event.action` of their lines, each with its meaning. */
 export const auditActions = {
   "payment-settled": "A payment is on the chain: the payer was charged, the payee paid.",
   "payment-failed": "A settlement ended for good without a charge; the signer may have paid for gas.",
@@ -28,11 +28,10 @@ export type AuditEntry = Readonly<{
   action: AuditAction;
   /** `unknown` where the end is another line's. */
   outcome: "success" | "failure" | "unknown";
-  /** Who did it. */
+  /** Actor: a person, an account or a service. */
   by: string;
-  /** What was done; a sentence. */
+  /** A sentence that says what was done. */
   message: string;
-  /** Why. */
   reason?: string | undefined;
   /** The payment that it is about, as the ledgers name it. */
   payment?: string | undefined;

@@ -19,12 +19,12 @@ import { promisify } from "node:util";
 import { openFileLock } from "../files/file-lock.ts";
 import { parseJson } from "../json-rpc.ts";
 
-/** Where lines are appended, and how much of them is kept. */
+/** Path of a file of lines, and bounds on what is kept of it. */
 export type AuditFileOptions = Readonly<{
   path: string;
   /** Size from which the file is put aside and another begun. */
   fileBytes: number;
-  /** How many files are kept, with the one that is written: `<path>`, `<path>.1`, … */
+  /** Number of files that are kept, including the one being written: `<path>`, `<path>.1`, … */
   files: number;
   /** Whether another process may write to it as well, under the lock of `<path>.lock`. Default: it has one writer. */
   isShared?: boolean | undefined;
@@ -33,16 +33,16 @@ export type AuditFileOptions = Readonly<{
 /** A file of lines. What was appended is on the disk after a sync, and none of it is changed again. */
 export type AuditFile = Disposable &
   Readonly<{
-    /** What an earlier process had not finished writing, which is in the file no more. */
+    /** Unfinished line of an earlier process, which was cut off; undefined if there was none. */
     torn: string | undefined;
-    /** Appends lines, all of them or none. What another process that was killed meanwhile had not finished writing is cut off before, and given. */
+    /** Appends lines, all of them or none. Cuts off the unfinished line of another process that was killed meanwhile first, and returns it. */
     append: (lines: string) => string | undefined;
     syncNow: () => void;
     /** Syncs outside this thread; simultaneous ones share it. */
     sync: () => Promise<void>;
   }>;
 
-/** How much of the file's end is looked through for the last whole line. */
+/** Bytes at the file's end that are searched for the last whole line. */
 const tailBytes = 1_048_576;
 
 /** Characters of a torn line that its entry shows. */
@@ -157,7 +157,7 @@ function syncFolder(path: string): void {
   }
 }
 
-/** A disk that is full takes a part of what is written, which is rolled back. */
+/** Appends all lines or none: a full disk takes a part of them, which is cut off again. */
 function appendWhole(descriptor: number, lines: string): void {
   const { size } = fstatSync(descriptor);
   const bytes = Buffer.from(lines);
@@ -197,7 +197,7 @@ function couldBeTorn(bytes: Buffer): boolean {
   return bytes.length < tailBytes && !bytes.includes(10) && (bytes[0] === 0 || bytes[0] === "{".charCodeAt(0));
 }
 
-/** Where the last line ends that can be read. A machine that lost its power may have left zeros in place of one. */
+/** Returns the offset after the last line that is valid JSON. A machine that lost its power may have left zeros in place of a line. */
 function endOfLastLine(tail: Buffer): number {
   for (let end = tail.length; end > 0;) {
     const before = tail.lastIndexOf(10, end - 2) + 1;

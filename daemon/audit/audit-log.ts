@@ -36,7 +36,7 @@ const lineMax = 65_536;
 
 const retryMs = 10_000;
 
-/** How an audit log is opened; without a path changes stand in the log of the service alone. */
+/** Bounds and path of an audit log; without a path, changes are written to the service's own log only. */
 type AuditLogOptions = Omit<AuditFileOptions, "path"> & Readonly<{ path?: string | undefined }>;
 
 /** Opens the audit log of a service; its first line shows what an earlier process left half written. */
@@ -155,7 +155,7 @@ function createWaitingLines(dependencies: AuditDependencies) {
       lost = 0;
       return taken;
     },
-    /** What the disk did not take goes before what came since. */
+    /** Puts what the disk did not take before what was added since. */
     putBack: (taken: TakenLines) => {
       const own = taken.lost === 0 ? taken.lines : taken.lines.slice(0, -1);
       lines = [...own, ...lines];
@@ -179,7 +179,7 @@ function lineOf(entry: AuditEntry, dependencies: AuditDependencies): string {
   return jsonOf({ ...rest, message: rest.message.slice(0, 1_000), reason: rest.reason?.slice(0, 1_000) }, dependencies);
 }
 
-/** The fields of a line, as those of the log have them. */
+/** Formats an entry as a line of JSON, with fields named as those of the log. */
 function jsonOf(entry: AuditEntry, { service, mask, clock }: AuditDependencies): string {
   const { action, outcome, by, message, reason, before, after, payment } = entry;
   const fields = {

@@ -27,5 +27,4 @@ export function auditSettings(where: string) {
   });
 }
 
-/** How a service's settings describe its audit log. */
 export type AuditSettings = z.output<ReturnType<typeof auditSettings>>;

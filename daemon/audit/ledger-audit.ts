@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import { openAuditLog, type AuditDependencies, type AuditLog } from "./audit-log.ts";
 import type { AuditSettings } from "./audit-settings.ts";
 
-/** Where a service keeps its ledger: a file, or a database that it shares with other replicas. */
+/** Place of a service's ledger: a file, or a database that it shares with other replicas. */
 type LedgerSettings = Readonly<{ path?: string | undefined; url?: unknown }>;
 
 /** Opens the audit log of a service with a ledger, by default next to the ledger's file; `isHandedOver` where two of its processes may write to it. */

@@ -1,4 +1,4 @@
-/** Where a command writes, passed in. */
+/** Output of a command, passed in. */
 export type CommandOutput = Readonly<{
   out: (text: string) => void;
   error: (text: string) => void;

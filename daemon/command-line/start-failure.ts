@@ -16,7 +16,7 @@ const advice: Readonly<Record<string, string>> = {
   EMFILE: "raise the limit of open files (ulimit -n)",
 };
 
-/** Why a process did not start or stop as it should, for its standard error: a line a reason. Only what nobody foresaw has a trace. */
+/** Formats why a process failed to start or stop, for its standard error, a line for each reason. Only an unforeseen error has a stack trace. */
 export function formatFailure(error: unknown): readonly string[] {
   if (error instanceof SettingsError) return error.lines;
   if (error instanceof StartupError) return error.problems;

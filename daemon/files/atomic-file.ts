@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { chmodSync, statSync } from "node:fs";
 
-/** How a file is replaced. */
 export type ReplaceFileOptions = Readonly<{
   /** Mode of a file that was not there before; an existing file keeps its own. Default 0600. */
   mode?: number;

@@ -5,13 +5,13 @@ import { statfs } from "node:fs/promises";
 export type DiskSpace = Readonly<{
   totalBytes: number;
   usedBytes: number;
-  /** What such a process may still write: blocks that the file system keeps for root are neither used nor free. */
+  /** Bytes that such a process may still write: blocks that the file system reserves for root are neither used nor free. */
   freeBytes: number;
   /** Share of bytes that is free: what `df` leaves of 100 % next to its `Use%`. */
   freeBytesRatio: number;
-  /** Share of files (inodes) that is free, as `df -i` counts; 1 where their number is not fixed. */
+  /** Share of files (inodes) that is free, as `df -i` counts; 1 if their number is not fixed. */
   freeFilesRatio: number;
-  /** The lesser share: nothing new can be written where either is used up. */
+  /** The lesser share: nothing new can be written when either is used up. */
   freeRatio: number;
 }>;
 

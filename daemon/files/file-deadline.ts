@@ -22,7 +22,7 @@ export type FileDeadline = Readonly<{
   hangs: () => boolean;
 }>;
 
-/** How long a stop waits for a call that is under way. */
+/** Time that a stop waits for a call under way. */
 const stopWithinMs = 1_000;
 
 type Overdue = Readonly<{ what: string; since: string }>;

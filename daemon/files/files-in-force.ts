@@ -7,9 +7,9 @@ export type FileInForce = Readonly<{
   path: string;
   /** SHA-256 of the text that is in force, in hexadecimal. */
   sha256: string;
-  /** When that text was read, ISO 8601. */
+  /** Time at which that text was read, ISO 8601. */
   readAt: string;
-  /** Every problem of the text that stands there now, in whole sentences; absent where it is the one in force. */
+  /** Every problem of the text that stands there now, in whole sentences; absent if that text is in force. */
   problems?: readonly string[];
 }>;
 

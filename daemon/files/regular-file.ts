@@ -94,7 +94,7 @@ function textUpTo(file: number, limitBytes: number): string {
   }
 }
 
-/** Why a file can't be read, in a few words for the middle of a sentence: the system's code, or what the file is. */
+/** Explains why a file can't be read, in a few words for the middle of a sentence: the system's error code, or what the file is instead. */
 export function explainUnreadable(cause: unknown): string {
   if (cause instanceof RegularFileError) return cause.message;
   return (cause as NodeJS.ErrnoException).code ?? String(cause);

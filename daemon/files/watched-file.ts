@@ -8,10 +8,10 @@ import { readJson5File } from "./json5-file.ts";
 import { explainUnreadable } from "./regular-file.ts";
 import { StartupError } from "../process/startup-error.ts";
 
-/** What a file's content means, or every problem that keeps it from being used, each in whole sentences. */
+/** Value of a file's content, or every problem that makes it unusable, each in whole sentences. */
 export type FileReading<Value> = Readonly<{ ok: true; value: Value } | { ok: false; problems: readonly string[] }>;
 
-/** How a file's content becomes what is in force. */
+/** A file to watch, and functions that read its content and put the result into force. */
 export type WatchedFileOptions<Value> = Readonly<{
   path: string;
   /** The setting that names the file, for messages. */
@@ -22,7 +22,7 @@ export type WatchedFileOptions<Value> = Readonly<{
   apply: (value: Value) => void;
 }>;
 
-/** Where changes of the file are reported. */
+/** Log and list in which changes of the file are reported. */
 export type WatchedFileDependencies = Readonly<{ log: Logger; files: FilesInForce }>;
 
 /** Time in which a file that is being written has to stay the same before it is read. */
@@ -53,7 +53,7 @@ export function watchFile<Value>(
   return watched.follow(() => watched.report(load()));
 }
 
-/** How a file's content becomes what is in force where that takes a while. */
+/** Like {@link WatchedFileOptions}, with asynchronous reading. */
 export type OpenedFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
   Readonly<{ read: (content: unknown) => Promise<FileReading<Value>> }>;
 
@@ -143,8 +143,9 @@ function watchedFile(
 }
 
 /**
- * What shows whether a file was written or replaced, without reading it; empty when there is none. A file that can't be looked at has the reason
- * for its stamp: it is read again once for that, which shows what is wrong with it, and once more when it can be looked at again.
+ * Reads a stamp that changes when a file is written or replaced, without reading the file; empty if there is no file. A
+ * file that can't be looked at has the reason for its stamp: it is read again once for that, which shows what is wrong
+ * with it, and once more when it can be looked at again.
  */
 function stampOf(path: string): string {
   try {

@@ -9,7 +9,7 @@ import { settingsFileBytes } from "./settings-source.ts";
 /** The text of the settings file that a service last served by, which outlives its processes. No secret is in it, because none may stand in a settings file. */
 export type KeptSettings = Readonly<{
   path: string;
-  /** Undefined where nothing is kept, or can be read. */
+  /** Undefined if nothing is kept, or if it can't be read. */
   recall: () => Promise<string | undefined>;
   /** Resolves when the text is on the disk. A failure is logged, and stops nothing. */
   remember: (text: string) => Promise<void>;
@@ -23,7 +23,7 @@ export type KeptSettingsOptions = Readonly<{
   warn: (message: string) => void;
 }>;
 
-/** How long the file may take: whoever waits for a file system that hangs could not even be ended. */
+/** Time limit of reading or writing the file: a process that waits for a file system that hangs could not even be ended. */
 const fileMs = 10_000;
 
 /** Keeps settings among the user's state, by the service and the path of its settings file. */

@@ -30,7 +30,7 @@ export type SettingsInForce = Readonly<{
   path: string;
   /** SHA-256 of the text in force, in hexadecimal. */
   sha256: string;
-  /** What is wrong with what stands there now; absent where that is in force. */
+  /** Problem of the text that stands there now; absent if that text is in force. */
   refused?: string | undefined;
 }>;
 

@@ -9,13 +9,13 @@ export type HandOverPart = Readonly<{
   turn: (signal: AbortSignal) => Promise<void>;
   /** Called with the state of the settings file whenever it changes, the first time before the process's turn. */
   followSettings: (notify: (file: SettingsInForce) => void) => void;
-  /** What lets go of all that one process alone may hold, so that the next one can start. */
+  /** Registers the function that lets go of all that one process alone may hold, so that the next one can start. */
   release: (release: () => Promise<void>) => void;
-  /** What ends this process once the next one serves. */
+  /** Registers the function that ends this process once the next one serves. */
   leave: (leave: () => void) => void;
 }>;
 
-/** Joins the hand-overs of a service; undefined where this process is no part of any. */
+/** Joins the hand-overs of a service; undefined if this process has no part in any. */
 export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | undefined {
   if (environment[handOverVariable] === undefined || process.send === undefined) return undefined;
   // What this process starts is no part of it.
@@ -81,7 +81,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
   };
 }
 
-/** A parent that is gone ends this process by another way. */
+/** Sends nothing when the parent is gone: that ends this process by another way. */
 function say(message: ServiceMessage, handle?: SocketHandle): void {
   if (process.connected) process.send?.(message, handle as unknown as SendHandle, {}, () => undefined);
 }

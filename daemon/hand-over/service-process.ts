@@ -28,13 +28,13 @@ export type ServiceProcess = Readonly<{
 /** Characters of standard error that are kept to say why a process ended. */
 const wordsKept = 4_096;
 
-/** What a process that has ended may still have written is waited for so long: its children may hold the pipe open. */
+/** Time to wait for the last output of a process that has ended: its children may hold the pipe open. */
 const lastWordsMs = 500;
 
-/** How long a process may take to read its settings, on a machine with much else to do. */
+/** Time that a process may take to read its settings, on a busy machine. */
 const preparedWithinMs = 120_000;
 
-/** How long a process may take to let go: a restart of the node that it has begun is ended first. */
+/** Time that a process may take to let go: a restart of the node that it has begun is ended first. */
 const yieldWithinMs = 3_600_000;
 
 /** Starts a process of a service, which reads its settings from that file, and then waits. */

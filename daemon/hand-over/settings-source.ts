@@ -59,7 +59,7 @@ export async function readSettingsSource(paths: readonly string[]): Promise<Sett
   return { stamp: hash("sha256", JSON.stringify(contents)), text, sha256: hash("sha256", text) };
 }
 
-/** What no file holds any more, or none yet: it differs from whatever is found in one. */
+/** Builds a source from text that no file holds now; its stamp differs from that of any source read from files. */
 export function rememberSource(text: string): SettingsSource {
   return { stamp: "", text, sha256: hash("sha256", text) };
 }

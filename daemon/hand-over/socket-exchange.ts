@@ -4,7 +4,7 @@
  */
 export type SocketHandle = Readonly<{ close: () => void }>;
 
-/** How a process comes by listening sockets, and passes on its own. */
+/** Exchange of listening sockets between a process and those before and after it. */
 export type SocketExchange = Readonly<{
   /** The sockets of that name that it was given; each is given once. */
   acquire: (name: string) => readonly SocketHandle[];

@@ -15,7 +15,7 @@ import {
   type SettingsSource,
 } from "./settings-source.ts";
 
-/** Which service is handed over, and where its settings stand. */
+/** A service that is handed over, and the path of its settings file. */
 export type SupervisedService = Readonly<{
   service: string;
   settingsPath: string;
@@ -30,13 +30,13 @@ const lookEveryMs = 500;
 /** Longer than any `shutdown.graceMs`, and than any request takes: what hangs beyond it would be there for ever. */
 const leaveWithinMs = 660_000;
 
-/** How often a new process that was killed is replaced by another one before its settings count as refused. */
+/** New processes that may be killed in a row before their settings count as refused. */
 const triesMost = 3;
 
-/** How long is waited before another process is tried in the place of one that serves without what it has let go of. */
+/** Backoff between attempts to replace a process that serves without what it has let go of. */
 const tryAgain = { initialMs: 1_000, maxMs: 10_000 } as const;
 
-/** Who serves, and by which settings. */
+/** Process in service, its settings and its sockets. */
 type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; sockets: HeldSockets }>;
 
 /**

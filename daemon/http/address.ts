@@ -21,7 +21,7 @@ export function isLoopback(host: string): boolean {
   return version === 0 ? host === "localhost" : loopback.check(host, version === 6 ? "ipv6" : "ipv4");
 }
 
-/** Where an operator's listener listens, and by which names it may be queried besides addresses. */
+/** Address that an operator's listener listens on, and the host names, besides addresses, by which it may be queried. */
 export type AllowedHosts = Readonly<{ host: string; allowedHosts: readonly string[] }>;
 
 /**

@@ -38,7 +38,7 @@ export type AppDependencies = Readonly<{
   log: Logger;
   /** Takes `gatehouse_http_request_duration_seconds`; absent: requests are not measured. */
   metrics?: Registry;
-  /** What no answer may show; for what shows the process to operators, not for what it sells. */
+  /** Hides secrets in answers that are text; absent where answers are what the process sells. */
   mask?: Mask;
 }>;
 

@@ -12,7 +12,10 @@ export type CertificateTimes = Readonly<{ nowMs: number; warnBeforeMs: number }>
 
 export const dayMs = 86_400_000;
 
-/** Who renews does so 30 days before the end, as certbot and cert-manager do, and has tried for more than a week by then. */
+/**
+ * Days before a certificate's end from which on it is reported: certbot and cert-manager renew it 30 days before, and
+ * have failed for more than a week by then.
+ */
 export const warnBeforeDays = 21;
 
 /** Lists what is wrong with the certificate that a host showed, worst first. Pure. */

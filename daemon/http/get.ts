@@ -12,7 +12,7 @@ export type GetOptions = Readonly<{
   deadline?: AbortSignal;
 }>;
 
-/** What came back: an answer with any status, or in a few words why there is none. */
+/** Result of a request: an answer with any status, or in a few words why there is none. */
 export type Got<Body> = Readonly<{ ok: true; status: number; body: Body } | { ok: false; why: string }>;
 
 /** Gets a text by HTTP. Credentials of the URL become Basic authentication; redirects are answers like any other. Never throws. */

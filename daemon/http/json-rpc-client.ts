@@ -16,7 +16,7 @@ export type JsonRpcClientOptions = Readonly<{
   agent?: Agent;
 }>;
 
-/** What a client is built on: how requests are sent, and how the time of one is limited. */
+/** Functions that send a request and limit its time. */
 export type JsonRpcClientDependencies = Readonly<{ send?: SendRequest; timeout?: (ms: number) => AbortSignal }>;
 
 /**
@@ -26,7 +26,7 @@ export type JsonRpcClientDependencies = Readonly<{ send?: SendRequest; timeout?:
  */
 export type CallJsonRpc = (method: string, params: readonly unknown[], signal?: AbortSignal) => Promise<JsonRpcAnswer>;
 
-/** Why there is no JSON-RPC answer; `status` is HTTP's, `text` the body that came instead. */
+/** Reason for which there is no JSON-RPC answer; `status` is HTTP's, `text` the body that came instead. */
 export type NoJsonRpcAnswer =
   | Readonly<{ kind: "unreachable" | "timeout" | "too-large" }>
   | Readonly<{ kind: "unresolved"; hostname: string }>

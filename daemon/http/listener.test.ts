@@ -64,7 +64,7 @@ function busyLoop(turnMs: number) {
   return loop;
 }
 
-/** How many sockets of this process listen at a port (proc(5)). */
+/** Counts the sockets of this process that listen at a port (proc(5)). */
 async function socketsAt(port: number): Promise<number> {
   const lines = (await readFile("/proc/net/tcp", "utf8")).split("\n");
   const at = `:${port.toString(16).toUpperCase().padStart(4, "0")} `;

@@ -9,14 +9,14 @@ import { takeProxyHeaders } from "./proxies/proxy-header.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { formatAuthority } from "./address.ts";
 
-/** Where and how to listen. */
+/** Address and limits of a listener. */
 export type ListenOptions = Readonly<{
   host: string;
   /** 0 requests a free port. */
   port: number;
   /** The setting that names the port, for the message when it is taken. */
   setting: string;
-  /** How long a client may take to send a whole request. */
+  /** Time that a client may take to send a whole request. */
   requestTimeoutMs: number;
   /** Recognises the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
@@ -85,7 +85,10 @@ export async function listenHttp(
   return { ...listening, leave };
 }
 
-/** How long a connection may be idle. Longer than the minute after which proxies close theirs, so that none sends a request on one that is being closed. */
+/**
+ * Time that a connection may be idle. Longer than the minute after which proxies close theirs, so that none sends a
+ * request on one that is being closed.
+ */
 const keepAliveMs = 65_000;
 /** Keep-alive that clients are sent, in seconds: a process that is handed over waits until they have let go of all. */
 const requestedKeepAliveSeconds = 5;
@@ -100,7 +103,7 @@ type Leaving = Readonly<{
   /** From now on every answer asks its client to close the connection. */
   begin: () => void;
   hasClients: () => boolean;
-  /** How long a client may keep its connection idle after that. */
+  /** Time that a client may keep its connection idle after that. */
   idleMs: number;
   pause: Pause;
 }>;

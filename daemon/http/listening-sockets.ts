@@ -4,7 +4,7 @@ import { boundLines, defaultBound } from "../log/bounded-log.ts";
 import { getSocketExchange, type SocketHandle } from "../hand-over/socket-exchange.ts";
 import { admitAlike, findListeningSocket } from "./raw-connections.ts";
 
-/** Where a server listens, and on how many sockets. */
+/** Address that a server listens on, and the number of its sockets. */
 export type ListeningPlace = Readonly<{
   /** Names the listener: a process that is handed over to takes the sockets that the listener of this name had before. */
   name: string;
@@ -115,7 +115,7 @@ function isUnsupported(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOTSUP";
 }
 
-/** What each waits for are the connections that it took itself. */
+/** Closes a server, and waits until the connections that it took itself are closed. */
 function closed(server: NetServer, close = server.close): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (error?: Error) => (error === undefined ? resolve() : reject(error));

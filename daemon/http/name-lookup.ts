@@ -15,7 +15,7 @@ export class UnresolvedNameError extends Error {
   }
 }
 
-/** How the system looks up the addresses of a name. */
+/** The system's lookup of a name's addresses. */
 type SystemLookup = (
   hostname: string,
   options: Readonly<{ all: true; hints?: number }>,
@@ -28,7 +28,7 @@ const loopback: readonly LookupAddress[] = [
   { address: "::1", family: 6 },
 ];
 
-/** How long a name that had an address may take until that address is used again. */
+/** Time that the lookup of a name may take before its last known address is used again. */
 const reuseAfterMs = 500;
 /** Most names whose addresses are remembered; those first found go first. */
 const namesMax = 256;

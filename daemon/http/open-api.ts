@@ -2,7 +2,7 @@ import { z } from "zod";
 import { version } from "../version.ts";
 import type { App } from "./app.ts";
 
-/** Where a service describes what its listener answers. */
+/** Path of the document that describes what a listener answers. */
 export const openApiPath = "/openapi.json";
 
 /** Response of an operation under one status. */
@@ -17,7 +17,7 @@ export type ApiAnswer = Readonly<{
 /** A header that a caller may send, or a part of the path that it has to fill in. */
 export type ApiParameter = Readonly<{ name: string; description: string }>;
 
-/** How a caller shows who it is; both are one header. */
+/** Credentials of a caller; either is one header. */
 export type ApiSecurity = "bearer" | "apiKey";
 
 /** One method of one path, as OpenAPI has it. */
@@ -27,7 +27,7 @@ export type ApiOperation = Readonly<{
   path: string;
   summary: string;
   description?: string;
-  /** What the path's `{name}`s stand for. */
+  /** Parameters that the path's `{name}`s stand for. */
   pathParameters?: readonly ApiParameter[];
   headers?: readonly ApiParameter[];
   /** Schema of the JSON body that has to be sent. */
@@ -43,7 +43,7 @@ export type ApiOperation = Readonly<{
 /** Operations of a listener. */
 export type Api = Readonly<{ title: string; description: string; operations: readonly ApiOperation[] }>;
 
-/** What a service says of a request that it does not answer otherwise. */
+/** Body of an answer to a request that is refused, or fails. */
 export const errorBody = z.object({ error: z.string(), requestId: z.string().optional() });
 
 const securitySchemes = {

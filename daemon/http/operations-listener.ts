@@ -39,7 +39,7 @@ export async function listenForOperations(
     api,
     ...sources
   }: OperationsSources &
-    Readonly<{ log: Logger; mask: Mask; /** What it says of itself at `/openapi.json`. */ api: Api }>,
+    Readonly<{ log: Logger; mask: Mask; /** Description that it serves at `/openapi.json`. */ api: Api }>,
 ): Promise<LeavingListener> {
   const app = createApp({ bodyLimitBytes, isAllowedHost: createAllowedHostCheck(options) }, { log, mask });
   addOperationsRoutes(app, sources);
@@ -84,7 +84,7 @@ export function addOperationsRoutes(
   });
 }
 
-/** What a running service works with, to be compared with what its deployment gave it. */
+/** Settings and files that a running service uses, to be compared with those of its deployment. */
 export type ConfigurationInUse = Readonly<{
   service: string;
   version: string;

@@ -13,8 +13,8 @@ export type PeerCertificate = Readonly<{
   /** Whether it is for the name that was requested. */
   isNamed: boolean;
   /**
-   * Why clients do not trust who signed it, as OpenSSL's code; undefined where they do. Its own time and its name are judged apart, the time of
-   * a certificate above it is not.
+   * OpenSSL's code for why clients do not trust whoever signed it; undefined if they do. Its own dates and name are
+   * judged apart; those of a certificate above it are not.
    */
   untrusted: string | undefined;
 }>;
@@ -63,7 +63,10 @@ function judge(socket: TLSSocket, host: string): PeerCertificate {
   };
 }
 
-/** Whether its own time or name is what was refused. Of a certificate above it OpenSSL gives the same codes; its own dates decide, by the machine's clock, as OpenSSL judges. */
+/**
+ * Whether its own time or name is what was refused. OpenSSL gives the same codes for a certificate above it; its own
+ * dates decide, by the machine's clock, as OpenSSL judges.
+ */
 function isOwnFault(code: string, { beginsMs, endsMs }: Pick<PeerCertificate, "beginsMs" | "endsMs">): boolean {
   switch (code) {
     case "CERT_HAS_EXPIRED":

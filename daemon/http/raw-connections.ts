@@ -3,9 +3,10 @@ import { BlockList, type Server as NetServer, type Socket, type SocketAddress } 
 import type { SocketHandle } from "../hand-over/socket-exchange.ts";
 
 /**
- * What rests on how Node works inside, and on nothing that it documents: that an accepted socket and a request hand on what they read by their
- * `push`, that a server serves a connection by its "connection" listeners, that it checks its `blockList` before it makes a socket, and that its
- * listening socket is its `_handle`, which can be sent to another process as it is. All of it stands here; the tests fail when Node changes.
+ * Code that rests on Node's internals, which are undocumented: an accepted socket and a request hand on what they read
+ * by their `push`, a server serves a connection by its "connection" listeners, it checks its `blockList` before it
+ * makes a socket, and its listening socket is its `_handle`, which can be sent to another process as it is. All of it
+ * stands here; the tests fail when Node changes.
  */
 
 /** The socket that a server listens on. A server itself can be sent to another process, too, but would begin to take connections there. */
@@ -31,7 +32,7 @@ export function putBefore(server: Server, before: (behind: ServeConnection) => S
   );
 }
 
-/** What a server checks before it makes a socket of a connection that it has accepted. */
+/** Check that a server makes before it makes a socket of a connection that it has accepted. */
 class Admission extends BlockList {
   readonly #mayCome: (remoteAddress: string) => boolean;
 
@@ -146,7 +147,7 @@ function gather(incoming: IncomingMessage): void {
   };
 }
 
-/** A buffer with room for `needed` bytes that begins with the first `used` of another one. */
+/** Returns a buffer with room for `needed` bytes that begins with the first `used` of another one. */
 function grown(buffer: Buffer | undefined, used: number, needed: number): Buffer {
   if (buffer !== undefined && needed <= buffer.length) return buffer;
   const larger = Buffer.allocUnsafe(Math.min(gatheredBytes, Math.max(needed, 2 * used)));

@@ -6,7 +6,7 @@ export type ReadinessCheck = Readonly<{
   tolerated?: boolean;
 }>;
 
-/** What `/readyz` answers. Read from state; never waits for another process. */
+/** Answer of `/readyz`. Read from state; never waits for another process. */
 export type Readiness = Readonly<{ ready: boolean; checks: Readonly<Record<string, ReadinessCheck>> }>;
 
 /** Ready when every check is, or is tolerated. */
@@ -14,7 +14,7 @@ export function judgeReadiness(checks: Readonly<Record<string, ReadinessCheck>>)
   return { ready: Object.values(checks).every((check) => check.ok || check.tolerated === true), checks };
 }
 
-/** How the port stands that a service takes its work at, for `/readyz`, which has its own port and is served longer. */
+/** State of the port at which a service takes its work, for `/readyz`, which has its own port and is served longer. */
 export type PortState = Readonly<{
   /** Says that the port is open. */
   opened: () => void;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { TraceContext } from "./trace-context.ts";
 
-/** What ties the lines about one request together, in every service that has to do with it. */
+/** Ids that tie together the lines about one request, in every service that handles it. */
 export type RequestTrace = Readonly<{ requestId: string; trace: TraceContext }>;
 
 /** Begins a trace for a request that came without one (W3C Trace Context, section 3.2.2); it requests no spans. */

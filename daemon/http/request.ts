@@ -37,7 +37,7 @@ export const sendRequest: SendRequest = ({ url, body, agent = false, ...options 
       .end(body);
   });
 
-/** Why a server could not be reached, as the error's code; its message may hold what is not to be shown. */
+/** Returns the code of the error for which a server could not be reached; the error's message may hold what must not be shown. */
 export function requestFailureCode(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === "string" ? code : "no usable HTTP answer";

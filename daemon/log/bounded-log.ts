@@ -1,7 +1,7 @@
 import type { LogEvent } from "./events/log-events.ts";
 import type { EventFacts, Logger } from "./log.ts";
 
-/** How many lines of one kind are written in a time; those beyond are counted. */
+/** Lines of one kind that are written within a time; those beyond are counted. */
 export type LineBound = Readonly<{ lines: number; everyMs: number }>;
 
 /** Writes lines that clients cause: a message is one of a few constants, and the facts distinguish one line of it from another. */

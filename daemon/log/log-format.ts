@@ -1,11 +1,11 @@
 import type { DestinationStream } from "pino";
 import { parseJson } from "../json-rpc.ts";
 
-/** How a log is written: one JSON object a line for programs, or lines for a person; auto takes the latter on a terminal. */
+/** Formats of a log: one JSON object a line for programs, or lines for a person; auto chooses the latter on a terminal. */
 export const logFormats = ["auto", "json", "pretty"] as const;
 export type LogFormat = (typeof logFormats)[number];
 
-/** Where a log goes, as far as its format depends on it. */
+/** Stream that a log is written to, as far as its format depends on it. */
 type LogReader = Readonly<{ isTTY?: boolean }>;
 
 /**
@@ -28,7 +28,7 @@ export async function formatPrettyLines(
   return (line) => pretty(toShown(line));
 }
 
-/** What a person is shown of a line: without what is the same in all of them, and under short names. */
+/** Picks what a person is shown of a line: not the fields that are the same in all lines, and short names. */
 function toShown(line: string): string | Record<string, unknown> {
   const fields = line.startsWith("{") ? parseJson(line) : undefined;
   if (!isLine(fields)) return line;

@@ -1,6 +1,6 @@
 import type { MemoryBudget, MemoryHolder } from "./memory-budget.ts";
 
-/** Whose bytes a connection holds, and how it is ended. */
+/** Address that a connection's bytes count for, and the way to end the connection. */
 export type ConnectionMemoryOwner = Readonly<{
   /** The address that its bytes count for: asked when it begins to hold some. */
   address: () => string;

@@ -4,12 +4,12 @@ import { readProcessMemoryBytes } from "../process/process-memory.ts";
 /** Bounds of what is held for clients. */
 export type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: number; connectionBytes: number }>;
 
-/** What gives way first: answers that are kept to be used again. */
+/** Answers that are kept to be used again, which give way first. */
 export type GivingWay = Readonly<{ bytes: () => number; giveUp: (bytes: number) => void }>;
 
 const nothingKept: GivingWay = { bytes: () => 0, giveUp: () => undefined };
 
-/** Who holds bytes: a connection, and how it is ended when its bytes are needed. */
+/** Holder of bytes: a connection, which is cut when its bytes are needed. */
 export type MemoryHolder = Readonly<{
   bytes: number;
   /** Whether its client has to take something, or to send the rest of it. */
@@ -120,7 +120,7 @@ export type MemorySettings = Readonly<{
   connectionBytes?: number | undefined;
 }>;
 
-/** What the process may use: of the machine or the container, and of its own heap. */
+/** Memory that the process may use: of the machine or the container, and of its own heap. */
 export type MemoryLimits = Readonly<{ processBytes: number; heapBytes: number }>;
 
 const mostBytes = 1_073_741_824;

@@ -14,17 +14,17 @@ export type ProcessOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Why a program's run is of no use. */
+/** Reason for which the run of a program failed. */
 export type ProcessFailureReason = "NotFound" | "NotExecutable" | "TimedOut" | "TooMuchOutput" | "Failed";
 
-/** How the run of a program ended. Status 0 is no proof that it did its work: `complaint` may say why not. */
+/** Result of running a program. Status 0 is no proof that it did its work: `complaint` may say why not. */
 export type ProcessResult = Readonly<
   | { ok: true; output: string; /** First line of its standard error. */ complaint?: string }
   | {
       ok: false;
       reason: ProcessFailureReason;
       message: string;
-      /** Where it ended by itself. */
+      /** Present if it ended by itself. */
       exitStatus?: number;
       /** First line of what it complained of. */
       said?: string;
@@ -130,7 +130,7 @@ function exitResult(
   return { ok: false, reason: "Failed", message, said, exitStatus: code };
 }
 
-/** Says what is left of the group, where it can't be killed: this runs in timers, where nothing would catch an error. */
+/** Kills the process group. Says what is left of it if that fails: this runs in timers, where nothing would catch an error. */
 function killGroup(child: ChildProcess): string {
   if (child.pid === undefined || child.exitCode !== null) return "";
   try {
@@ -144,7 +144,7 @@ function killGroup(child: ChildProcess): string {
   }
 }
 
-/** Why a program could not be started: whose fault it is, and what to do. */
+/** Explains why a program could not be started: whose fault it is, and what to do. */
 async function explainFailedStart(
   file: string,
   directory: string,
@@ -178,7 +178,7 @@ async function lookAtDirectory(directory: string): Promise<"there" | "missing" |
   }
 }
 
-/** What an errno of exec or fork means (execve(2), fork(2)), as the rest of "… can't be run". */
+/** Explains an errno of exec or fork (execve(2), fork(2)), as the rest of "… can't be run". */
 function explainCode(code: string, path: string): string | undefined {
   const limit = "it is tried again. Raise the limit (ulimit -n, LimitNOFILE=, --ulimit nofile).";
   const words: Readonly<Record<string, string>> = {

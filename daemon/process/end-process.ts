@@ -6,14 +6,14 @@ import { setFlagsFromString } from "node:v8";
 import type { Mask } from "../secrets/mask.ts";
 import v8Flags from "./v8-flags.json" with { type: "json" };
 
-/** How long the end of a process waits for readers of what it printed, and for calls that are under way. */
+/** Time that the end of a process waits for readers of what it printed, and for calls under way. */
 const waitMs = 1_000;
 const lookAgainMs = 20;
 
-/** How long functions that V8 compiles in its threads have to be done with: each takes a few milliseconds. */
+/** Time that V8's threads have to finish compiling functions: each takes a few milliseconds. */
 const compiledMs = 50;
 
-/** How Node names the calls that it makes in its threads and waits for at the exit: of files, and of names. */
+/** Node's names for the calls in its threads that it waits for at the exit: of files, and of names. */
 const threadCall = /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/;
 
 /**

@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { DeadlineError, within } from "../time.ts";
 import { StartupError } from "./startup-error.ts";
 
-/** What a service's start waits for now, oldest first. Held by the start alone, so that no step has to be handed one. */
+/** Steps that a service's start waits for now, oldest first. Held by the start alone, so that no step has to be handed one. */
 const waitingFor = new AsyncLocalStorage<Set<string>>();
 
-/** How long a start may take, and the setting that says so. */
+/** Time limit of a start, and the setting that names it. */
 export type StartDeadline = Readonly<{ deadlineMs: number; setting: string }>;
 
 /**

@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 
-/** How a child is stopped, and with what it is killed. */
+/** Ways to stop a child and to kill it. */
 export type ChildStop = Readonly<{
-  /** How long it has to end by itself. */
+  /** Time that it has to end by itself. */
   deadlineMs: number;
   /** @default SIGTERM to the child */
   stop?: () => void;

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import v8Flags from "./v8-flags.json" with { type: "json" };
 
-/** What V8 says of its flags: `  --name (what it is for)`, then `type: bool  default: --no-name`. */
+/** V8's own list of its flags: `  --name (what it is for)`, then `type: bool  default: --no-name`. */
 const known = execFileSync(process.execPath, ["--v8-options"], { encoding: "utf8", maxBuffer: 16_777_216 });
 
 function typeOf(name: string): string | undefined {

@@ -86,7 +86,7 @@ function rawValues(search: string): readonly string[] {
     .map((pair) => pair.slice(pair.indexOf("=") + 1));
 }
 
-/** A part of a URL without its escapes; unchanged where they are invalid. */
+/** Returns a part of a URL without its escapes; unchanged if they are invalid. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

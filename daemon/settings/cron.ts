@@ -3,7 +3,7 @@ import { z } from "zod";
 
 const cronExample = "a cron expression such as 0 3 * * *";
 
-/** When something happens, as a cron expression of which a time is still to come. */
+/** A cron expression with at least one time still to come. */
 export const cronExpression = z
   .string()
   .superRefine((text, context) => {

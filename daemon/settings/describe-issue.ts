@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What an issue is about, before or after the schema library gave it a message. */
+/** An issue before or after the schema library gave it a message. */
 type Issue = z.core.$ZodIssue | z.core.$ZodRawIssue;
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -35,15 +35,12 @@ function counted(count: number | bigint, [one, more]: readonly [string, string])
   return `${count} ${Number(count) === 1 ? one : more}`;
 }
 
-/** What a value has to be, or, where an issue is about something else, what is wrong. */
+/** The value that is expected, or, if an issue is about something else, what is wrong. */
 type Requirement = Readonly<{ expected: string } | { wrong: string }>;
 
 const anotherValue: Requirement = { expected: "another value" };
 
-/**
- * Says in a person's words what a value has to be that a schema refused, e.g. `expected a whole number`. Every code that the schema library
- * has is covered.
- */
+/** Says in a person's words what a refused value has to be, e.g. `expected a whole number`. Every code that the schema library has is covered. */
 export function describeExpected(issue: Issue): string {
   return formatRequirement(readRequirement(issue));
 }
@@ -82,7 +79,7 @@ function readRequirement(issue: Issue): Requirement {
   }
 }
 
-/** What is said of a value when its schema says no more than that it does not fit. */
+/** Text for a value whose schema says only that it does not fit. */
 export const fallback = formatRequirement(anotherValue);
 
 /** Says what is wrong with a file that a schema refused: a sentence per issue, which begins with the place in the file. */

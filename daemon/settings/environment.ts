@@ -51,7 +51,7 @@ export function findUnknownVariables(
     });
 }
 
-/** A variable whose service is nearly this one's, as in `GATEHOUSE_SIDCAR_…`: no other service would miss it either. */
+/** Reports a variable whose service is nearly this one's, as in `GATEHOUSE_SIDCAR_…`: no other service would miss it either. */
 function misspeltService(name: string, prefix: string, known: readonly string[]): readonly SettingsProblem[] {
   const own = prefix.slice("GATEHOUSE_".length, -1);
   const words = name.slice("GATEHOUSE_".length).split("_");

@@ -6,7 +6,7 @@ import { describeExpectedAt, type SettingsLeaf } from "./leaf.ts";
 import { type SettingsProblem, findNearestWord } from "./problem.ts";
 import { getValueAt } from "./value.ts";
 
-/** Where the values that a schema judged came from. */
+/** Origin of the values that a schema judged. */
 export type SettingsOrigin = Readonly<{
   schema: z.ZodObject;
   /** All values, nested, as they were handed to the schema. */
@@ -17,8 +17,8 @@ export type SettingsOrigin = Readonly<{
 }>;
 
 /**
- * What the issues of a schema mean for the person who wrote the settings. A setting that `reported` names already (its secret
- * file can't be read, say) is not called missing as well.
+ * Describes the issues of a schema for the person who wrote the settings. A setting that `reported` names already (its
+ * secret file can't be read, say) is not called missing as well.
  */
 export function describeIssues(
   issues: readonly z.core.$ZodIssue[],
@@ -41,7 +41,7 @@ export function describeIssues(
   });
 }
 
-/** A key that no setting has; the one that was most likely meant is named. */
+/** Describes a key that no setting has, and names the one that was most likely meant. */
 function unknownKey(
   path: readonly string[],
   leaf: SettingsLeaf | undefined,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** How a value that comes as text (environment, secret file) becomes the value that the schema reads. */
+/** Form in which a value comes as text (environment, secret file), by which it is parsed for the schema. */
 export type LeafShape = "text" | "list" | "json5";
 
 /** One setting: a leaf of a service's settings schema. */
@@ -12,9 +12,9 @@ export type SettingsLeaf = Readonly<{
   shape: LeafShape;
   secret: boolean;
   required: boolean;
-  /** What it is for. */
+  /** Its purpose; empty if the schema gives none. */
   description: string;
-  /** What a right value looks like. */
+  /** Form of a valid value; empty if the schema gives none. */
   expected: string;
   /** The default as a person writes it, absent when there is none. */
   default?: string;
@@ -57,7 +57,7 @@ function describeLeaf(service: string, path: readonly string[], layers: readonly
   };
 }
 
-/** What a right value at a path looks like, by the schema that judges it there; undefined where it does not say. */
+/** Describes a valid value at a path, by the schema that judges it there; undefined if that says nothing. */
 export function describeExpectedAt(schema: z.ZodType, path: readonly string[]): string | undefined {
   const [key, ...rest] = path;
   const layers = unwrap(schema);
@@ -75,7 +75,7 @@ function innerSchema(core: z.ZodType | undefined, key: string): z.ZodType | unde
   return core instanceof z.ZodRecord ? (core.valueType as z.ZodType) : undefined;
 }
 
-/** The schema and everything that it wraps, outermost first. */
+/** Lists the schema and everything that it wraps, outermost first. */
 function unwrap(schema: z.ZodType): z.ZodType[] {
   if (
     schema instanceof z.ZodDefault ||
@@ -90,7 +90,7 @@ function unwrap(schema: z.ZodType): z.ZodType[] {
   return [schema];
 }
 
-/** Metadata of all layers in one object; an outer layer wins. */
+/** Merges the metadata of all layers; an outer layer wins. */
 function metadata(layers: readonly z.ZodType[]): z.core.GlobalMeta {
   return Object.assign({}, ...layers.map((layer) => layer.meta() ?? {}).toReversed()) as z.core.GlobalMeta;
 }

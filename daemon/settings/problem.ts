@@ -3,9 +3,9 @@ import { maskCredentials } from "../secrets/mask.ts";
 
 /** One thing that is wrong with a service's settings. */
 export type SettingsProblem = Readonly<{
-  /** Where it stands: the environment variable, or the key in the settings file. */
+  /** The environment variable, or the key in the settings file. */
   name: string;
-  /** What was found, what was expected and what to do, in one sentence or two. */
+  /** One or two sentences that say what was found, what was expected and what to do. */
   message: string;
 }>;
 

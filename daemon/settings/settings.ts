@@ -70,7 +70,7 @@ export function defineSettings<Shape extends z.core.$ZodLooseShape>(
   return { service, essentials, schema: z.strictObject({ ...shape, ...common }) } as const;
 }
 
-/** Where settings are read from. */
+/** Sources of a service's settings. */
 export type SettingsSources = Readonly<{
   env: Environment;
   /** JSON5 file with the same keys, nested; the environment wins over it. */
@@ -99,7 +99,7 @@ export function readSettings<Schema extends z.ZodObject>(
 /** A service's settings, and where each came from. */
 export type ResolvedSettings<Schema extends z.ZodObject> = Readonly<{
   settings: z.output<Schema>;
-  /** Where a setting's value came from, e.g. `default`, `/etc/gatehouse.json5: line 3` or its environment variable. */
+  /** Returns the origin of a setting's value, e.g. `default`, `/etc/gatehouse.json5: line 3` or its environment variable. */
   origin: (leaf: SettingsLeaf) => string;
 }>;
 

@@ -2,7 +2,7 @@ import type { ClientBase } from "pg";
 import type { Migrations } from "./sqlite.ts";
 import { StartupError } from "../process/startup-error.ts";
 
-/** Which schema of the database, and what becomes of it. */
+/** Schema of the database, and the migrations that it gets. */
 export type MigrationOptions = Readonly<{ schema: string; migrations: Migrations; setting: string }>;
 
 /** Version 13 is the oldest that was still maintained when this was written. */

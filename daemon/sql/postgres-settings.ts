@@ -8,7 +8,7 @@ const postgresUrl = z
   .url({ protocol: /^postgres(ql)?$/ })
   .meta({ expected: "a URL like postgresql://user:password@host:5432/database" });
 
-/** How a service reaches the PostgreSQL server that its replicas share; part of a ledger's settings. */
+/** Settings of the PostgreSQL server that a service's replicas share; part of a ledger's settings. */
 export const postgresSettings = {
   url: secret(postgresUrl)
     .optional()
@@ -32,7 +32,7 @@ export type PostgresSettings = Readonly<{
   statementTimeoutMs: number;
 }>;
 
-/** The refusal of a ledger that is to stand in two places: nobody would know which of them has the payments. */
+/** Refuses a ledger in two places: nobody would know which of them has the payments. */
 export function refuseBothLedgers(pathSetting: string, urlSetting: string): StartupError {
   return new StartupError(
     `${pathSetting} and ${urlSetting} are both set, and a ledger stands in one place; remove ${urlSetting} for one process with ` +

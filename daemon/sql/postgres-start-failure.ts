@@ -4,7 +4,7 @@ import { StartupError } from "../process/startup-error.ts";
 import { StoreError } from "./store.ts";
 import { formatAuthority } from "../http/address.ts";
 
-/** Where the database was looked for, and by which setting. */
+/** A database, and the setting that names it. */
 type Place = Readonly<{ url: Secret; setting: string; schema: string }>;
 
 /**
@@ -41,7 +41,7 @@ export function describeStartFailure(error: unknown, { url, setting, schema }: P
   }
 }
 
-/** Where the database is and which setting says so, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…_URL)`. */
+/** Formats the database's address and the setting that names it, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…_URL)`. */
 export function formatPlace({ url, setting }: Pick<Place, "url" | "setting">): string {
   return `${serverOf(url)} (${setting})`;
 }

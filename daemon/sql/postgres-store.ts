@@ -10,7 +10,7 @@ import type { Secret } from "../secrets/secret.ts";
 import { type SqlConnection, type SqlRow, type SqlStore, type SqlValue, StoreError } from "./store.ts";
 import type { Migrations } from "./sqlite.ts";
 
-/** Where the database is and how long it may take: `postgresSettings`, with the URL there. */
+/** URL and limits of the database: `postgresSettings`, with the URL required. */
 export type PostgresOptions = Readonly<{
   url: Secret;
   poolSize: number;
@@ -148,7 +148,7 @@ function numericTypes(): TypeOverrides {
   return overrides;
 }
 
-/** What the driver's errors have in common; `code` is a SQLSTATE of five characters, or an error code of Node. */
+/** Common fields of the driver's errors; `code` is a SQLSTATE of five characters, or an error code of Node. */
 type Failure = Readonly<{ code?: string; message: string }>;
 
 /** serialization_failure and deadlock_detected: PostgreSQL requests to run the transaction again (PostgreSQL manual, "Serialization Failure Handling"). */
@@ -162,12 +162,12 @@ export function isSerializationFailure(error: unknown): boolean {
   return runAgain.has((error as Failure).code ?? "");
 }
 
-/** The error that a store throws: `StoreError`, unless the statement itself is at fault. */
+/** Converts an error to the one that a store throws: `StoreError`, unless the statement itself is at fault. */
 export function toStoreFailure(error: unknown): Error {
   if (error instanceof StoreError) return error;
   const { code, message } = error as Failure;
   if (error instanceof Error && code !== undefined && lasting.test(code)) return error;
-  // What a refused connection to several addresses throws has no message.
+  // The error of a refused connection to several addresses has no message.
   const text = message === "" || message === undefined ? (code ?? "no answer") : message;
   return new StoreError(`PostgreSQL can't be used now: ${text}`, { cause: error });
 }

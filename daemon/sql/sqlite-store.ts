@@ -9,16 +9,16 @@ const takenCodes: ReadonlySet<number> = new Set([5, 6, 15]);
 /** Result codes of a disk that does not do what it should just now: SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
 const diskCodes: ReadonlySet<number> = new Set([8, 10, 13, 14]);
 
-/** Which file, what its tables are, and whose it is. */
+/** A SQLite file, its tables, and who may open it. */
 export type SqliteStoreOptions = Readonly<{
   path: string;
   migrations: Migrations;
-  /** Who else may have the file, and what to set to use another, for the message that refuses it. */
+  /** Other process that may have the file, and the setting to use another, for the message that refuses it. */
   rival: string;
   setting: string;
   /** Whether others that open it so may have the file as well: processes of one service that follow one another. Default: it is this process's alone. */
   isShared?: boolean | undefined;
-  /** How long it waits for others that have the file. Default: five seconds. */
+  /** Time to wait for other processes that have the file. Default: five seconds. */
   waitMs?: number | undefined;
 }>;
 
@@ -70,7 +70,7 @@ function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
   return errcode !== undefined && codes.has(errcode & 0xff);
 }
 
-/** Makes a `StoreError` of what is no fault of the statement. */
+/** Runs a query, and throws a `StoreError` for a failure that is no fault of the statement. */
 function querying<T>(work: () => T): T {
   try {
     return work();
@@ -98,7 +98,7 @@ function connectionOf(database: DatabaseSync): SqlConnection {
   };
 }
 
-/** SQLite takes `$1` for a name, so parameters are bound by it. */
+/** Binds parameters by name: SQLite takes `$1` for a name. */
 function named(parameters: readonly SqlValue[]): Record<string, SQLInputValue> {
   return Object.fromEntries(parameters.map((value, index) => [`$${index + 1}`, value]));
 }

@@ -7,7 +7,7 @@ import { keepPrivate } from "../files/atomic-file.ts";
 /** Schema changes in order; each runs once, in its own transaction. Append only. */
 export type Migrations = readonly string[];
 
-/** How long a statement waits for a file that another connection has to itself. */
+/** Time that a statement waits for a file that another connection has to itself. */
 const lockWaitMs = 5_000;
 
 /**
@@ -77,7 +77,7 @@ class DamagedDatabase extends Error {
   readonly errcode = 11;
 }
 
-/** What is wrong, and what to do about it, by SQLite's primary result code (sqlite.org, "Result Codes"). */
+/** Kinds of failure by SQLite's primary result code (sqlite.org, "Result Codes"). */
 const byResultCode: Readonly<Record<number, "unwritable" | "damaged" | "full">> = {
   3: "unwritable",
   8: "unwritable",
@@ -98,7 +98,7 @@ const bySystemCode: Readonly<Record<string, "unwritable" | "full">> = {
   EDQUOT: "full",
 };
 
-/** Says in one line why a database file can't be used at the start. What is known to be something else is handed back as it is. */
+/** Says in one line why a database file can't be used at the start. Any other error is returned as it is. */
 function sqliteStartFailure(error: unknown, path: string, setting: string | undefined): unknown {
   if (error instanceof StartupError || !(error instanceof Error)) return error;
   const { errcode, code = "" } = error as Error & Readonly<{ errcode?: number; code?: string }>;

@@ -1,4 +1,4 @@
-/** What a statement takes and a column holds. Whole numbers stay below 2^53; anything larger is decimal text. */
+/** Value that a statement takes and a column holds. Whole numbers stay below 2^53; anything larger is decimal text. */
 export type SqlValue = string | number | null | Uint8Array;
 
 /** One row, by column name. */
@@ -10,7 +10,7 @@ export type SqlRow = Readonly<Record<string, unknown>>;
  */
 export type SqlConnection = Readonly<{
   rows: (text: string, parameters?: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
-  /** How many rows the statement wrote. */
+  /** Runs a statement, and returns the number of rows that it wrote. */
   change: (text: string, parameters?: readonly SqlValue[]) => Promise<number>;
 }>;
 
@@ -28,7 +28,7 @@ export type SqlStore = AsyncDisposable &
     transaction: <T>(work: (connection: SqlConnection) => Promise<T>) => Promise<T>;
     /** The database's own clock as an SQL expression, in milliseconds since 1970: one clock for all who share the database. */
     nowMs: string;
-    /** What ends a SELECT in a transaction so that its rows stay as they are until that ends; empty where a transaction keeps all others from writing. */
+    /** Ends a SELECT in a transaction so that its rows stay as they are until that ends; empty if a transaction keeps all others from writing. */
     lockRows: string;
     /** An SQL condition: whether an expression is one of the items of a parameter's text, which commas separate. */
     isListed: (expression: string, parameter: string) => string;

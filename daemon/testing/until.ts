@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * How long to wait for something that is sure to come true, where shortness is not the point: a machine with every core busy
- * takes ten times as long. Shorter than the time limit of an integration test, so that the error names what was awaited.
+ * Deadline of something that is sure to come true, where a short wait is not the point: a machine with every core busy
+ * takes ten times as long. Shorter than the time limit of an integration test, so that the error names what was
+ * awaited.
  */
 export const generousMs = 40_000;
 

@@ -7,7 +7,7 @@ import { createConnectionMetrics } from "./connection-metrics.ts";
 import { type Descriptors, countOwnDescriptors } from "./descriptors.ts";
 import { ListenerConnections } from "./listener-connections.ts";
 
-/** How a listener shares in the connections of the process. */
+/** One listener's share of the process's connections. */
 export type ListenerShare = Readonly<{
   /** Name in metrics. */
   name: string;
@@ -15,14 +15,14 @@ export type ListenerShare = Readonly<{
   leavesRoom?: boolean;
 }>;
 
-/** How the process stands for connections and descriptors. */
+/** Connections and descriptors of the process at one moment. */
 export type ConnectionState = Readonly<{
   /** Clients' connections, those of the operators' listener not counted, and how many there may be now. */
   open: number;
   most: number;
   /** File descriptors of the process; `used` is undefined where the system does not say. */
   descriptors: Readonly<{ used: number | undefined; limit: number }>;
-  /** What bounds connections. */
+  /** Resource or setting that limits connections. */
   bound: "descriptors" | "memory" | "setting";
   /** Milliseconds since a connection was last refused or closed for want of room; undefined: never. */
   fullForMs: number | undefined;
@@ -48,17 +48,17 @@ export type ConnectionBudgetDependencies = Readonly<{
 }>;
 
 /**
- * What a connection may hold of the memory before its bytes are counted: its socket (9 KiB, measured), and up to 16 KiB of a request that is not whole, in
- * a buffer that may be twice as large.
+ * Memory that a connection may hold before its bytes are counted: its socket (9 KiB, measured), and up to 16 KiB of an
+ * incomplete request, in a buffer that may be twice as large.
  */
 const connectionBytes = 40 * 1_024;
 /** Connections may take this part of the memory; what is counted has its own quarter, and may stand in memory twice for a moment. */
 const memoryShare = 1 / 4;
-/** What a connection takes of the heap: a WebSocket 12 KiB, measured, and its subscriptions. */
+/** Heap that a connection takes: a WebSocket 12 KiB, measured, and its subscriptions. */
 const connectionHeapBytes = 20 * 1_024;
 /** Connections may take this part of the heap's limit, of which V8's young generation has up to 96 MiB; a service's own code and data take some 40 MiB. */
 const heapShare = 1 / 3;
-/** However little memory there is, these may come. */
+/** Connections that are allowed however little memory there is. */
 const memoryLeast = 64;
 /** Time between two looks at what the process has open. */
 const lookMs = 1_000;
@@ -73,7 +73,7 @@ const operatorsMost = 32;
 /** Under a low limit they are this part of it, and a few at least. */
 const operatorsShare = 1 / 8;
 const operatorsLeast = 4;
-/** What an address may at least make at once, in seconds' worth of its rate. */
+/** Least burst of an address's new connections, in seconds' worth of its rate. */
 const burstSeconds = 3;
 /** Part of all that a listener for anybody may take where it leaves room. */
 const anybodyShare = 3 / 4;
@@ -150,7 +150,7 @@ export function createConnectionBudget(
   };
 }
 
-/** How many connections the memory has room for. */
+/** Computes how many connections the memory has room for. */
 function connectionsFor({
   memoryBytes,
   heapBytes,
@@ -160,7 +160,7 @@ function connectionsFor({
   return Math.max(memoryLeast, Math.floor(Math.min(inMemory, inHeap)));
 }
 
-/** How many descriptors clients' connections may have besides the `others` that are open. */
+/** Returns a function that computes the descriptors that clients' connections may have besides the `others` that are open. */
 function descriptorsFor(limit: number, descriptorReserve: number): (others: number) => number {
   const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
   const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));
@@ -194,12 +194,12 @@ export function boundProcessConnections(
 const rememberedMost = 100_000;
 const msOfSecond = 1_000;
 
-/** How fast addresses make connections. Only those are remembered that have made some within their burst's time. */
+/** Limits how fast each address makes connections. Only addresses that have made some within their burst's time are remembered. */
 export class NewConnections {
   readonly #stepMs: number;
   readonly #burstMs: number;
   readonly #clock: () => number;
-  /** When each will have its whole burst again; who made a connection last stands last. */
+  /** Time at which each address will have its whole burst again; the last to make a connection stands last. */
   readonly #settledAtMs = new Map<string, number>();
 
   /** An address that has made none for long makes `burst` at once: a page, or a client that comes back, makes many and then none. */

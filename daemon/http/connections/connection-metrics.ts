@@ -1,9 +1,9 @@
 import { Counter, Gauge, type GaugeConfiguration, type Registry } from "prom-client";
 
-/** Why a connection was not taken: no room is left for any, or for one of its address, or its address makes too many. */
+/** Reason for which a connection was refused: no room for any, no room for more of its address, or its address makes them too fast. */
 export type ConnectionRefusal = "full" | "address" | "rate";
 
-/** Where connections are counted. */
+/** Counters of connections that were refused, or closed to make room. */
 export type ConnectionMetrics = Readonly<{
   refused: (listener: string, reason: ConnectionRefusal) => void;
   shed: (listener: string) => void;

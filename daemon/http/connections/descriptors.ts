@@ -2,19 +2,19 @@ import { readdirSync, statSync } from "node:fs";
 
 /** The file descriptors of this process. */
 export type Descriptors = Readonly<{
-  /** How many it may have open; Infinity where nothing bounds them. Node raises its soft limit to the hard one when it starts. */
+  /** Most that it may have open; Infinity if nothing bounds them. Node raises its soft limit to the hard one when it starts. */
   limit: number;
-  /** How many are open; undefined where the system does not say. */
+  /** Counts those that are open; undefined if the system does not say. */
   used: () => number | undefined;
 }>;
 
-/** Where Linux shows a process's descriptors (proc(5)). */
+/** Directory in which Linux shows a process's descriptors (proc(5)). */
 const shown = "/proc/self/fd";
 
 /** Codes of a look that itself found no descriptor left. */
 const exhausted: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 
-/** What this process may open (getrlimit(2), RLIMIT_NOFILE), and what it has open. */
+/** Returns the limit of this process's descriptors (getrlimit(2), RLIMIT_NOFILE), and a count of those open. */
 export function countOwnDescriptors(): Descriptors {
   const limit = readLimit();
   return { limit, used: () => countOpen(limit) };

@@ -3,12 +3,12 @@ import type { Socket } from "node:net";
 import { requestTimeout } from "./refused-connection.ts";
 
 /**
- * What a connection is at, and since when: `new` has asked nothing yet, `kept` was answered and waits for its client's next request,
- * `unfinished` has a request that is not whole, `busy` is being answered or is a WebSocket.
+ * State of a connection, and since when: `new` has sent no request yet, `kept` was answered and waits for its client's
+ * next request, `unfinished` has an incomplete request, `busy` is being answered or is a WebSocket.
  */
 export type ConnectionStanding = Readonly<{ kind: "new" | "kept" | "unfinished" | "busy"; sinceMs: number }>;
 
-/** Who serves a connection before node:http gets it, if somebody does. */
+/** Server of a connection in place of node:http. */
 export type ConnectionServer = Readonly<{
   standing: () => ConnectionStanding;
   /** Ends it when what was written is out; a request that is not whole is answered 408. */
@@ -21,7 +21,7 @@ const closingMs = 1_000;
 /** A client's connection that a listener holds. */
 export class HeldConnection {
   readonly socket: Socket;
-  /** What it counts as among the connections by address; undefined: as none. */
+  /** Key by which it counts among the connections of an address; undefined: it does not count. */
   address: string | undefined;
   /** Undefined: node:http. */
   server: ConnectionServer | undefined;
@@ -30,11 +30,11 @@ export class HeldConnection {
   #hasRequested = false;
   #isUpgraded = false;
   #idleSinceMs: number;
-  /** What had been read when the last request was whole: more than that is the start of another. */
+  /** Bytes that had been read when the last request was complete: more than that is the start of another. */
   #readAtWhole = 0;
-  /** When the request that is not whole began, or was first seen. */
+  /** Time at which the incomplete request began, or was first seen. */
   #begunAtMs: number | undefined;
-  /** What the client had taken when it was last seen to take something; undefined while nothing waits for it. */
+  /** Bytes that the client had taken when it was last seen to take some; undefined while nothing waits for it. */
   #taking: Readonly<{ taken: number; sinceMs: number }> | undefined;
 
   constructor(socket: Socket, nowMs: number) {
@@ -107,11 +107,11 @@ const newGraceMs = 1_000;
 /** Time that a request may take to come before its connection may be closed for others. */
 const unfinishedGraceMs = 3_000;
 
-/** Who goes first, and after which time. */
+/** Kinds of connections in the order in which they are closed for others, each after its time in `graceMs`. */
 const order = ["new", "kept", "unfinished"] as const;
 const graceMs = { new: newGraceMs, kept: 0, unfinished: unfinishedGraceMs } as const;
 
-/** Which connections are to be closed. */
+/** Limits on how many connections are closed, and of which addresses. */
 export type ShedOptions = Readonly<{
   nowMs: number;
   most: number;

@@ -6,7 +6,7 @@ import type { ConnectionMetrics, ConnectionRefusal } from "./connection-metrics.
 import { HeldConnection, type ConnectionServer, chooseToShed } from "./held-connection.ts";
 import { formatRefusal, refuseConnection } from "./refused-connection.ts";
 
-/** What a listener's connections have of the process. */
+/** Limits of one listener's connections within the process. */
 export type ListenerRoom = Readonly<{
   /** Name in metrics. */
   name: string;
@@ -35,7 +35,7 @@ const lookAgainMs = 100;
 /** Connections that are closing, or are being refused, at one time, out of the reserve; more are closed without a word. */
 const leavingMost = 16;
 
-/** How long a listener that stops waits for a client that takes nothing of what was written for it. */
+/** Time that a listener that stops waits for a client that takes nothing of what was written for it. */
 const deafMs = 2_000;
 
 const full = formatRefusal("503 Service Unavailable", "too many connections; try again", ["Retry-After: 1"]);

@@ -78,12 +78,13 @@ export function createNetworkList(networks: readonly string[]): (address: string
 const networkGroups = 4;
 
 /**
- * What a client is counted by, wherever something is bounded by address: an IPv4 address, also one that came mapped into IPv6, or the /64
- * that an IPv6 client has to itself (RFC 4291, section 2.5.4). What is no address is its own key.
+ * Returns the key by which a client is counted wherever something is bounded by address: an IPv4 address, also if it
+ * came mapped into IPv6, or the /64 that an IPv6 client has to itself (RFC 4291, section 2.5.4). Text that is no
+ * address is its own key.
  *
  * @example
- * addressKey("::ffff:192.0.2.7"); // "192.0.2.7"
- * addressKey("2001:db8::1"); // "2001:db8:0:0::/64"
+ * toAddressKey("::ffff:192.0.2.7"); // "192.0.2.7"
+ * toAddressKey("2001:db8::1"); // "2001:db8:0:0::/64"
  */
 export function toAddressKey(address: string): string {
   if (isIPv4(address) || !ipaddr.isValid(address)) return address;
@@ -93,16 +94,16 @@ export function toAddressKey(address: string): string {
   return `${network.join(":")}::/64`;
 }
 
-/** An address in its plain form: IPv4 as it is, also when it came mapped into IPv6. Undefined for what is no address. */
+/** Converts an address to its plain form: IPv4 also if it came mapped into IPv6. Undefined for text that is no address. */
 function plainAddress(text: string): string | undefined {
   if (isIPv4(text)) return text;
   return ipaddr.isValid(text) ? ipaddr.process(text).toString() : undefined;
 }
 
-/** What a request says about the way that it came; each header joined by commas where it was sent several times. */
+/** Headers of a request that name the hops it came by; the values of one that was sent several times are joined by commas. */
 export type ForwardedBy = Readonly<{ forwardedFor: string | undefined; forwarded: string | undefined }>;
 
-/** What the headers that node:http has read say of the way. */
+/** Reads them from the headers that node:http has read. */
 export function readForwarded(headers: IncomingHttpHeaders): ForwardedBy {
   return { forwardedFor: joined(headers["x-forwarded-for"]), forwarded: joined(headers["forwarded"]) };
 }

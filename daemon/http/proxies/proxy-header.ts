@@ -4,8 +4,9 @@ import ipaddr from "ipaddr.js";
 import { returnRead, putBefore, divertReads, type ServeConnection } from "../raw-connections.ts";
 
 /**
- * What the first bytes of a proxy's connection are, as far as they have come: not whole yet, no header of the PROXY protocol, or one that
- * ends at `endsAt`. `source` is the client's address; absent where the proxy speaks for itself or does not know (LOCAL, UNKNOWN).
+ * First bytes of a proxy's connection, as read so far: an incomplete header of the PROXY protocol, no such header, or a
+ * whole one that ends at `endsAt`. `source` is the client's address; absent where the proxy speaks for itself or does
+ * not know (LOCAL, UNKNOWN).
  */
 export type ProxyHeaderReading =
   | Readonly<{ kind: "partial" }>
@@ -14,7 +15,7 @@ export type ProxyHeaderReading =
 
 /** Longest line of version 1, with its end (PROXY protocol, section 2.1). */
 const lineBytes = 107;
-/** What version 2 begins with, and the bytes before its addresses (section 2.2). */
+/** Signature of version 2, and the bytes before its addresses (section 2.2). */
 const signature = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const fixedBytes = 16;
 /** Longest header of version 2 that is read: addresses, and what a proxy adds of TLS and its own names. */

@@ -1,12 +1,12 @@
 /** Levels at which an event is written. */
 export type EventLevel = "info" | "warn" | "error" | "fatal";
 
-/** What is said of an event in docs/log-events.md. */
+/** Row of docs/log-events.md. */
 export type LogEventRow = Readonly<{
   level: EventLevel;
-  /** What has happened; a sentence. */
+  /** A sentence that says what has happened. */
   means: string;
-  /** What a person does about it; a sentence. */
+  /** A sentence that says what a person should do. */
   act?: string;
   /** Its page in docs/runbooks/, without the ending. */
   runbook?: string;
