@@ -34,7 +34,7 @@ export async function* boundChunks(body: Body, limitBytes: number): AsyncGenerat
 export async function readBody(body: Body, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of boundChunks(body, limitBytes)) chunks.push(chunk);
-  return joined(chunks);
+  return joinChunks(chunks);
 }
 
 /**
@@ -56,13 +56,13 @@ export async function readBodyStart(body: Body, limitBytes: number): Promise<Bod
   for await (const chunk of body ?? []) {
     chunks.push(chunk);
     length += chunk.byteLength;
-    if (length > limitBytes) return { bytes: joined(chunks).subarray(0, limitBytes), isTruncated: true };
+    if (length > limitBytes) return { bytes: joinChunks(chunks).subarray(0, limitBytes), isTruncated: true };
   }
-  return { bytes: joined(chunks), isTruncated: false };
+  return { bytes: joinChunks(chunks), isTruncated: false };
 }
 
 /** Not `Buffer.concat`: a small result would share its memory with other buffers, and would not be a plain `Uint8Array`. */
-function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+function joinChunks(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.byteLength, 0));
   let offset = 0;
   for (const chunk of chunks) {

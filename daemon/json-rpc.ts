@@ -29,7 +29,7 @@ const placed = response.extend({ id: z.number() });
 export function readAnswer(text: string): JsonRpcAnswer | undefined {
   const read = response.safeParse(parseJson(text));
   if (!read.success || (read.data.result === undefined && read.data.error === undefined)) return undefined;
-  return answerOf(read.data);
+  return toAnswer(read.data);
 }
 
 /** The answers to a request by the calls' places, or the one error that refuses all of it. */
@@ -44,12 +44,12 @@ export type JsonRpcAnswers = Readonly<
 export function readAnswers(text: string): JsonRpcAnswers | undefined {
   const json = parseJson(text);
   const answers = z.array(placed).safeParse(Array.isArray(json) ? json : [json]);
-  if (answers.success) return { ok: true, byPlace: new Map(answers.data.map((each) => [each.id, answerOf(each)])) };
+  if (answers.success) return { ok: true, byPlace: new Map(answers.data.map((each) => [each.id, toAnswer(each)])) };
   const refusal = z.object({ error: failure }).safeParse(json);
   return refusal.success ? { ok: false, error: refusal.data.error } : undefined;
 }
 
-function answerOf({ result, error }: z.infer<typeof response>): JsonRpcAnswer {
+function toAnswer({ result, error }: z.infer<typeof response>): JsonRpcAnswer {
   return error === undefined || error === null ? { ok: true, result } : { ok: false, error };
 }
 

@@ -91,7 +91,7 @@ export async function runService<Schema extends z.ZodObject>(
     mask.hide(settings);
     const pretty = await formatPrettyLines(logSettings.format, process.stdout, process.env);
     const log = createLog({ service: name, level: logSettings.level, mask, pretty });
-    debugOnSignal(log);
+    changeLevelOnSignal(log);
     const resources = new AsyncDisposableStack();
     const metrics = createMetrics(name);
     const unfinished = new Set<UnfinishedWork>();
@@ -138,7 +138,7 @@ export async function runService<Schema extends z.ZodObject>(
     log.info({ event: "service-stopped" }, "stopped");
     return 0;
   } catch (error) {
-    process.stderr.write(`${mask.text(startFailure(name, error))}\n`);
+    process.stderr.write(`${mask.text(formatStartFailure(name, error))}\n`);
     return 1;
   }
 }
@@ -168,7 +168,7 @@ async function endAfter(
 }
 
 /** SIGUSR2 turns the log to `debug` and the next one back, so that a running service can be looked into without a restart. */
-function debugOnSignal(log: Logger): void {
+function changeLevelOnSignal(log: Logger): void {
   const usual = log.level;
   process.on("SIGUSR2", () => {
     log.level = log.level === usual ? "debug" : usual;
@@ -238,7 +238,7 @@ async function serve<Schema extends z.ZodObject>(
 }
 
 /** Settings name their service themselves. */
-function startFailure(service: string, error: unknown): string {
+function formatStartFailure(service: string, error: unknown): string {
   const lines = formatFailure(error);
   return (error instanceof SettingsError ? lines : lines.map((line) => `${service}: ${line}`)).join("\n");
 }

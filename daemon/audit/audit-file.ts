@@ -65,7 +65,7 @@ export function openAuditFile(options: AuditFileOptions): AuditFile {
   try {
     descriptor = openLines(path);
     // What another process is writing just now would look torn.
-    torn = inTurn(() => healEnd(descriptor, path));
+    torn = inTurn(() => cutTornEnd(descriptor, path));
   } catch (error) {
     lock?.[Symbol.dispose]();
     throw error;
@@ -98,14 +98,14 @@ export function openAuditFile(options: AuditFileOptions): AuditFile {
     append: (lines) =>
       inTurn(() => {
         if (!isSameFile(descriptor, path)) reopen();
-        const tornSince = lock === undefined || endsWithLine(descriptor) ? undefined : healEnd(descriptor, path);
+        const tornSince = lock === undefined || isEndWhole(descriptor) ? undefined : cutTornEnd(descriptor, path);
         const { size } = fstatSync(descriptor);
         if (size > 0 && size + Buffer.byteLength(lines) > options.fileBytes) {
           fdatasyncSync(descriptor);
           putAside(options);
           reopen();
         }
-        appendWhole(descriptor, lines);
+        writeLines(descriptor, lines);
         return tornSince;
       }),
     syncNow: () => fdatasyncSync(descriptor),
@@ -158,7 +158,7 @@ function syncFolder(path: string): void {
 }
 
 /** Appends all lines or none: a full disk takes a part of them, which is cut off again. */
-function appendWhole(descriptor: number, lines: string): void {
+function writeLines(descriptor: number, lines: string): void {
   const { size } = fstatSync(descriptor);
   const bytes = Buffer.from(lines);
   try {
@@ -170,21 +170,21 @@ function appendWhole(descriptor: number, lines: string): void {
 }
 
 /** Whether a file is empty or its last line was written to its end. */
-function endsWithLine(descriptor: number): boolean {
+function isEndWhole(descriptor: number): boolean {
   const { size } = fstatSync(descriptor);
   const last = Buffer.alloc(1);
   return size === 0 || (readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] === 10);
 }
 
 /** Cuts off what stands after the last whole line, and returns it. */
-function healEnd(descriptor: number, path: string): string | undefined {
+function cutTornEnd(descriptor: number, path: string): string | undefined {
   const { size } = fstatSync(descriptor);
   const from = Math.max(0, size - tailBytes);
   const tail = Buffer.alloc(size - from);
   readSync(descriptor, tail, 0, tail.length, from);
-  const kept = endOfLastLine(tail);
+  const kept = findEndOfLastLine(tail);
   if (kept === tail.length) return undefined;
-  if (kept === 0 && !couldBeTorn(tail)) {
+  if (kept === 0 && !canBeTorn(tail)) {
     throw new Error(`${path} is no audit log, and is left as it is; let auditLog.path name a separate file`);
   }
   ftruncateSync(descriptor, from + kept);
@@ -193,12 +193,12 @@ function healEnd(descriptor: number, path: string): string | undefined {
 }
 
 /** Whether a file without a whole line can be a first line that was not written to its end, or the zeros that a machine left in its place. */
-function couldBeTorn(bytes: Buffer): boolean {
+function canBeTorn(bytes: Buffer): boolean {
   return bytes.length < tailBytes && !bytes.includes(10) && (bytes[0] === 0 || bytes[0] === "{".charCodeAt(0));
 }
 
 /** Returns the offset after the last line that is valid JSON. A machine that lost its power may have left zeros in place of a line. */
-function endOfLastLine(tail: Buffer): number {
+function findEndOfLastLine(tail: Buffer): number {
   for (let end = tail.length; end > 0;) {
     const before = tail.lastIndexOf(10, end - 2) + 1;
     if (tail[end - 1] === 10 && isObject(parseJson(tail.toString("utf8", before, end)))) return end;

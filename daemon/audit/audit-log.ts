@@ -139,18 +139,18 @@ function createWaitingLines(dependencies: AuditDependencies) {
   };
   return {
     put: (entry: AuditEntry) => {
-      lines.push(lineOf(entry, dependencies));
+      lines.push(formatLine(entry, dependencies));
       if (lines.length > waitingMax) shorten();
     },
     /** Reports first what was cut off, if anything was. */
     putTorn: (torn: string | undefined) => {
       if (torn === undefined) return;
       const message = "A line that was not written to its end was cut off.";
-      lines.unshift(lineOf({ ...byItself, action: "audit-log-healed", message, before: torn }, dependencies));
+      lines.unshift(formatLine({ ...byItself, action: "audit-log-healed", message, before: torn }, dependencies));
     },
     some: () => lines.length > 0 || lost > 0,
     drain: (): TakenLines => {
-      const taken = { lines: lost === 0 ? lines : [...lines, lineOf(formatLost(lost), dependencies)], lost };
+      const taken = { lines: lost === 0 ? lines : [...lines, formatLine(formatLost(lost), dependencies)], lost };
       lines = [];
       lost = 0;
       return taken;
@@ -172,15 +172,18 @@ function formatLost(lost: number): AuditEntry {
 
 const byItself = { outcome: "success", by: "the service itself" } as const;
 
-function lineOf(entry: AuditEntry, dependencies: AuditDependencies): string {
-  const line = jsonOf(entry, dependencies);
+function formatLine(entry: AuditEntry, dependencies: AuditDependencies): string {
+  const line = formatJson(entry, dependencies);
   if (line.length <= lineMax) return line;
   const { before: _before, after: _after, ...rest } = entry;
-  return jsonOf({ ...rest, message: rest.message.slice(0, 1_000), reason: rest.reason?.slice(0, 1_000) }, dependencies);
+  return formatJson(
+    { ...rest, message: rest.message.slice(0, 1_000), reason: rest.reason?.slice(0, 1_000) },
+    dependencies,
+  );
 }
 
 /** Formats an entry as a line of JSON, with fields named as those of the log. */
-function jsonOf(entry: AuditEntry, { service, mask, clock }: AuditDependencies): string {
+function formatJson(entry: AuditEntry, { service, mask, clock }: AuditDependencies): string {
   const { action, outcome, by, message, reason, before, after, payment } = entry;
   const fields = {
     "@timestamp": new Date(clock()).toISOString(),
@@ -194,10 +197,10 @@ function jsonOf(entry: AuditEntry, { service, mask, clock }: AuditDependencies):
     gatehouse:
       before === undefined && after === undefined && payment === undefined ? undefined : { payment, before, after },
   };
-  return `${mask.text(JSON.stringify(fields, hideSecrets))}\n`;
+  return `${mask.text(JSON.stringify(fields, replaceSecrets))}\n`;
 }
 
-function hideSecrets(key: string, value: unknown): unknown {
+function replaceSecrets(key: string, value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   return neverLogged.includes(key) ? "[secret]" : value;
 }

@@ -14,10 +14,10 @@ export const ownProgram: readonly [string, ...string[]] = isSea()
  * @param directory where the command is typed, for shorter words; without it they hold anywhere.
  */
 export function formatOwnCommand(directory?: string): string {
-  return ownProgram.map((path) => quoteShellWord(shortened(path, directory))).join(" ");
+  return ownProgram.map((path) => quoteShellWord(formatPath(path, directory))).join(" ");
 }
 
-function shortened(path: string, directory: string | undefined): string {
+function formatPath(path: string, directory: string | undefined): string {
   const inside = directory === undefined ? ".." : relative(directory, path);
   return inside.startsWith("..") || !inside.includes("/") ? path : inside;
 }

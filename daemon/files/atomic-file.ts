@@ -21,7 +21,7 @@ export async function replaceFile(
   content: string | Uint8Array,
   options: ReplaceFileOptions = {},
 ): Promise<void> {
-  const before = await statOrNothing(path);
+  const before = await readOwnership(path);
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
     await using file = await open(temporary, "wx", before === undefined ? (options.mode ?? 0o600) : 0o600);
@@ -42,7 +42,7 @@ export async function replaceFile(
  * files' one writer: another's replacement under way would lose its file.
  */
 export async function removeTemporaries(directory: string, isOurs: (name: string) => boolean): Promise<void> {
-  for (const name of await namesIn(directory)) {
+  for (const name of await listNames(directory)) {
     const replaced = name.replace(temporaryEnd, "");
     if (replaced !== name && isOurs(replaced)) await rm(join(directory, name), { force: true });
   }
@@ -51,7 +51,7 @@ export async function removeTemporaries(directory: string, isOurs: (name: string
 /** A UUID and the suffix, as {@link replaceFile} makes them. */
 const temporaryEnd = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 
-async function namesIn(directory: string): Promise<readonly string[]> {
+async function listNames(directory: string): Promise<readonly string[]> {
   try {
     return await readdir(directory);
   } catch (error) {
@@ -62,7 +62,7 @@ async function namesIn(directory: string): Promise<readonly string[]> {
 
 type Ownership = Readonly<{ mode: number; uid: number; gid: number }>;
 
-async function statOrNothing(path: string): Promise<Ownership | undefined> {
+async function readOwnership(path: string): Promise<Ownership | undefined> {
   try {
     return await stat(path);
   } catch (error) {

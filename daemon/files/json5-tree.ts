@@ -1,7 +1,7 @@
 import { parse, type DocumentNode, type MemberNode, type ValueNode } from "@humanwhocodes/momoa";
 
 /** Parses JSON, JSON with comments or JSON5 with the place of each value. Undefined for other text, and for the rarest forms of JSON5. */
-function json5Tree(text: string): DocumentNode | undefined {
+function parseJson5Tree(text: string): DocumentNode | undefined {
   try {
     return parse(text, { mode: "json5" });
   } catch {
@@ -25,7 +25,7 @@ export function readJson5Key({ name }: MemberNode): string {
 
 /** The line (from 1) of the key or element at a path, or of what is nearest around it; 1 where the text can't be read. */
 export function findJson5Line(text: string, path: readonly string[]): number {
-  const tree = json5Tree(text);
+  const tree = parseJson5Tree(text);
   if (tree === undefined) return 1;
   for (let length = path.length; length > 0; length -= 1) {
     const around = findJson5Node(tree.body, path.slice(0, length - 1));

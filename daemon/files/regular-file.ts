@@ -32,7 +32,7 @@ export async function readRegularFile(path: string, limitBytes: number): Promise
 }
 
 async function readUpTo(file: FileHandle, size: number, limitBytes: number): Promise<Uint8Array> {
-  if (size > limitBytes) throw tooLarge(limitBytes);
+  if (size > limitBytes) throw buildSizeError(limitBytes);
   // One byte more than allowed, so that a file that grows while it is read is still noticed.
   const buffer = Buffer.alloc(limitBytes + 1);
   let length = 0;
@@ -40,7 +40,7 @@ async function readUpTo(file: FileHandle, size: number, limitBytes: number): Pro
     const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
     if (bytesRead === 0) return Uint8Array.from(buffer.subarray(0, length));
     length += bytesRead;
-    if (length > limitBytes) throw tooLarge(limitBytes);
+    if (length > limitBytes) throw buildSizeError(limitBytes);
   }
 }
 
@@ -58,8 +58,8 @@ export function readRegularText(path: string, limitBytes: number): string {
   try {
     const stats = fstatSync(file);
     if (!stats.isFile()) throw new RegularFileError("not_regular", "it is no regular file");
-    if (stats.size > limitBytes) throw tooLarge(limitBytes);
-    return textUpTo(file, limitBytes);
+    if (stats.size > limitBytes) throw buildSizeError(limitBytes);
+    return readTextUpTo(file, limitBytes);
   } finally {
     closeSync(file);
   }
@@ -73,16 +73,16 @@ export function readRegularText(path: string, limitBytes: number): string {
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export function readNamedText(file: string | 0, limitBytes: number): string {
-  if (file === 0) return textUpTo(file, limitBytes);
+  if (file === 0) return readTextUpTo(file, limitBytes);
   const opened = openSync(file, constants.O_RDONLY);
   try {
-    return textUpTo(opened, limitBytes);
+    return readTextUpTo(opened, limitBytes);
   } finally {
     closeSync(opened);
   }
 }
 
-function textUpTo(file: number, limitBytes: number): string {
+function readTextUpTo(file: number, limitBytes: number): string {
   const pieces: Buffer[] = [];
   for (let length = 0; ;) {
     const piece = Buffer.allocUnsafe(pieceBytes);
@@ -90,7 +90,7 @@ function textUpTo(file: number, limitBytes: number): string {
     if (read === 0) return Buffer.concat(pieces).toString("utf8");
     pieces.push(piece.subarray(0, read));
     length += read;
-    if (length > limitBytes) throw tooLarge(limitBytes);
+    if (length > limitBytes) throw buildSizeError(limitBytes);
   }
 }
 
@@ -100,6 +100,6 @@ export function explainUnreadable(cause: unknown): string {
   return (cause as NodeJS.ErrnoException).code ?? String(cause);
 }
 
-function tooLarge(limitBytes: number): RegularFileError {
+function buildSizeError(limitBytes: number): RegularFileError {
   return new RegularFileError("too_large", `it is larger than ${limitBytes} bytes`);
 }

@@ -39,7 +39,7 @@ export function watchFile<Value>(
   { read, apply, ...file }: WatchedFileOptions<Value>,
   dependencies: WatchedFileDependencies,
 ): AsyncDisposable {
-  const watched = watchedFile(file, dependencies);
+  const watched = createWatchedFile(file, dependencies);
   const load = (): readonly string[] => {
     const content = watched.read();
     if (!content.ok) return [content.message];
@@ -66,7 +66,7 @@ export async function openWatchedFile<Value>(
   { read, apply, ...file }: OpenedFileOptions<Value>,
   dependencies: WatchedFileDependencies,
 ): Promise<AsyncDisposable> {
-  const watched = watchedFile(file, dependencies);
+  const watched = createWatchedFile(file, dependencies);
   const load = async (): Promise<readonly string[]> => {
     const content = watched.read();
     if (!content.ok) return [content.message];
@@ -84,14 +84,14 @@ export async function openWatchedFile<Value>(
 }
 
 /** The common part of reading a file at the start and again. */
-function watchedFile(
+function createWatchedFile(
   { path, setting }: Readonly<{ path: string; setting: string }>,
   { log, files }: WatchedFileDependencies,
 ) {
   let stamp = "";
   return {
     read: () => {
-      stamp = stampOf(path);
+      stamp = readStamp(path);
       return readJson5File(path);
     },
     noteInForce: (text: string) => files.noteInForce({ setting, path, sha256: hash("sha256", text) }),
@@ -114,7 +114,7 @@ function watchedFile(
       const lookAgain = async () => {
         if (isLooking) return;
         isLooking = true;
-        const found = await stat(path).then(stampFrom, unreadableStamp);
+        const found = await stat(path).then(formatStamp, formatUnreadableStamp);
         isLooking = false;
         if (!isOver && found !== stamp) reload();
       };
@@ -147,19 +147,19 @@ function watchedFile(
  * file that can't be looked at has the reason for its stamp: it is read again once for that, which shows what is wrong
  * with it, and once more when it can be looked at again.
  */
-function stampOf(path: string): string {
+function readStamp(path: string): string {
   try {
-    return stampFrom(statSync(path));
+    return formatStamp(statSync(path));
   } catch (cause) {
-    return unreadableStamp(cause);
+    return formatUnreadableStamp(cause);
   }
 }
 
-function stampFrom({ ino, size, mtimeMs }: Stats): string {
+function formatStamp({ ino, size, mtimeMs }: Stats): string {
   return `${ino} ${size} ${mtimeMs}`;
 }
 
-function unreadableStamp(cause: unknown): string {
+function formatUnreadableStamp(cause: unknown): string {
   const reason = explainUnreadable(cause);
   return reason === "ENOENT" ? "" : reason;
 }

@@ -45,7 +45,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
       case "yield":
         isHandedOver = true;
         // What can't be let go ends the process, and with it goes all that it holds.
-        void Promise.resolve(release?.()).then(() => say({ type: "yielded" }));
+        void Promise.resolve(release?.()).then(() => sendToSupervisor({ type: "yielded" }));
         return;
       case "leave":
         leave?.();
@@ -55,17 +55,17 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
     acquire: (name) => {
       const found = given.get(name) ?? [];
       given.delete(name);
-      if (found.length > 0) say({ type: "uses", name });
+      if (found.length > 0) sendToSupervisor({ type: "uses", name });
       return found;
     },
-    offer: (name, handle) => say({ type: "socket", name }, handle),
+    offer: (name, handle) => sendToSupervisor({ type: "socket", name }, handle),
     isHandedOver: () => isHandedOver,
   });
   return {
     turn: async (signal) => {
       // Until its turn comes there is nothing else that keeps the process alive.
       process.channel?.ref();
-      say({ type: "prepared" });
+      sendToSupervisor({ type: "prepared" });
       await Promise.race([proceeding.promise, waitForAbort(signal)]);
       process.channel?.unref();
     },
@@ -82,6 +82,6 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
 }
 
 /** Sends nothing when the parent is gone: that ends this process by another way. */
-function say(message: ServiceMessage, handle?: SocketHandle): void {
+function sendToSupervisor(message: ServiceMessage, handle?: SocketHandle): void {
   if (process.connected) process.send?.(message, handle as unknown as SendHandle, {}, () => undefined);
 }

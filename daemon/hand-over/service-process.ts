@@ -107,7 +107,7 @@ function followService(child: ChildProcess): ServiceProcess {
   child.on("error", (error) => (words = `${words}${error.message}\n`.slice(-wordsKept)));
   const late = setTimeout(() => child.kill("SIGKILL"), preparedWithinMs).unref();
   void steps.prepared.promise.then(() => clearTimeout(late));
-  const ended = endOf(child).then((status) => {
+  const ended = waitForExit(child).then((status) => {
     for (const { resolve } of Object.values(steps)) resolve(false);
     return status;
   });
@@ -124,7 +124,7 @@ function followService(child: ChildProcess): ServiceProcess {
   };
 }
 
-async function endOf(child: ChildProcess): Promise<number | null> {
+async function waitForExit(child: ChildProcess): Promise<number | null> {
   const closed = once(child, "close").catch(() => undefined);
   const status = await new Promise<number | null>((resolve) => {
     child.once("exit", (code) => resolve(code));

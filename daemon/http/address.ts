@@ -32,16 +32,16 @@ export type AllowedHosts = Readonly<{ host: string; allowedHosts: readonly strin
 export function createAllowedHostCheck({ host, allowedHosts }: AllowedHosts): (header: string | undefined) => boolean {
   if (allowedHosts.length === 0 && !isLoopback(host)) return () => true;
   const isNamed = createNamedHostCheck(["localhost", ...allowedHosts]);
-  return (header) => isNamed(header) || isIP(hostName(header).replace(/^\[(.*)\]$/, "$1")) !== 0;
+  return (header) => isNamed(header) || isIP(readHostName(header).replace(/^\[(.*)\]$/, "$1")) !== 0;
 }
 
 /** Whether a Host header, with or without a port, names one of these hosts. */
 export function createNamedHostCheck(hosts: readonly string[]): (header: string | undefined) => boolean {
   const names = new Set(hosts.map((name) => name.toLowerCase()));
-  return (header) => names.has(hostName(header));
+  return (header) => names.has(readHostName(header));
 }
 
-function hostName(header: string | undefined): string {
+function readHostName(header: string | undefined): string {
   return header?.replace(/:\d{1,5}$/, "").toLowerCase() ?? "";
 }
 

@@ -54,9 +54,9 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
     c.set("trace", readTraceContext(c.req.header("traceparent"), c.req.header("tracestate")) ?? beginTrace());
     return next();
   });
-  if (metrics !== undefined) app.use(measured(metrics));
-  if (mask !== undefined) app.use(masked(mask));
-  if (options.isAllowedHost !== undefined) app.use(hostCheck(options.isAllowedHost));
+  if (metrics !== undefined) app.use(measureRequests(metrics));
+  if (mask !== undefined) app.use(maskAnswers(mask));
+  if (options.isAllowedHost !== undefined) app.use(createHostCheck(options.isAllowedHost));
   app.use(
     bodyLimit({
       maxSize: options.bodyLimitBytes,
@@ -86,7 +86,9 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
 }
 
 /** Answers 403 to a Host header that is not accepted. */
-function hostCheck(isAllowedHost: (header: string | undefined) => boolean): MiddlewareHandler<AppVariables, string> {
+function createHostCheck(
+  isAllowedHost: (header: string | undefined) => boolean,
+): MiddlewareHandler<AppVariables, string> {
   return (c, next) => {
     const host = c.req.header("Host");
     if (isAllowedHost(host)) return next();
@@ -99,7 +101,7 @@ function hostCheck(isAllowedHost: (header: string | undefined) => boolean): Midd
 const textType = /^(?:text\/|application\/(?:json|openmetrics-text))/;
 
 /** Takes out of each answer what may not be shown. */
-function masked(mask: Mask): MiddlewareHandler<AppVariables> {
+function maskAnswers(mask: Mask): MiddlewareHandler<AppVariables> {
   return async (c, next) => {
     await next();
     if (!textType.test(c.res.headers.get("Content-Type") ?? "")) return;
@@ -112,7 +114,7 @@ function masked(mask: Mask): MiddlewareHandler<AppVariables> {
 }
 
 /** Times each request. */
-function measured(metrics: Registry): MiddlewareHandler<AppVariables> {
+function measureRequests(metrics: Registry): MiddlewareHandler<AppVariables> {
   const duration = new Histogram({
     name: "gatehouse_http_request_duration_seconds",
     help: "Time from the request's arrival to its answer's headers, by method, route and status.",

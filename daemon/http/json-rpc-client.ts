@@ -70,14 +70,14 @@ export function createJsonRpcClient(
         answer.destroy();
         throw new NoJsonRpcAnswerError({ kind: "redirect", status }, `a redirect (HTTP ${status})`);
       }
-      return answerIn(await readText(answer, answerBytesMax), status);
+      return requireAnswer(await readText(answer, answerBytesMax), status);
     } catch (cause) {
-      throw withoutAnswer(cause, over, timeoutMs);
+      throw toNoAnswerError(cause, over, timeoutMs);
     }
   };
 }
 
-function answerIn(text: string, status: number): JsonRpcAnswer {
+function requireAnswer(text: string, status: number): JsonRpcAnswer {
   const answer = readAnswer(text);
   if (answer !== undefined) return answer;
   const kind = parseJson(text) === undefined ? "not-json" : "not-json-rpc";
@@ -85,7 +85,7 @@ function answerIn(text: string, status: number): JsonRpcAnswer {
   throw new NoJsonRpcAnswerError({ kind, status, text }, `${found} (HTTP ${status})`);
 }
 
-function withoutAnswer(cause: unknown, over: AbortSignal, timeoutMs: number): NoJsonRpcAnswerError {
+function toNoAnswerError(cause: unknown, over: AbortSignal, timeoutMs: number): NoJsonRpcAnswerError {
   if (cause instanceof NoJsonRpcAnswerError) return cause;
   if (cause instanceof BodyTooLargeError)
     return new NoJsonRpcAnswerError({ kind: "too-large" }, cause.message, { cause });

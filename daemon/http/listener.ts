@@ -50,7 +50,7 @@ export async function listenHttp(
 ): Promise<LeavingListener> {
   const server = createAdaptorServer({
     fetch: (request, env) =>
-      hasOneHost((env as HttpBindings).incoming) ? app.fetch(request, env as never) : severalHosts(),
+      hasOneHost((env as HttpBindings).incoming) ? app.fetch(request, env as never) : refuseSeveralHosts(),
     serverOptions: {
       requestTimeout: options.requestTimeoutMs,
       headersTimeout: Math.min(10_000, options.requestTimeoutMs),
@@ -135,7 +135,7 @@ function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   return hosts < 2;
 }
 
-function severalHosts(): Response {
+function refuseSeveralHosts(): Response {
   return Response.json({ error: "several Host headers; send one" }, { status: 400, headers: { Connection: "close" } });
 }
 
@@ -143,9 +143,9 @@ function severalHosts(): Response {
 export async function listen(server: Server, options: Omit<ListenOptions, "requestTimeoutMs">): Promise<HttpListener> {
   const { host, port, setting, connections } = options;
   const name = `${setting} ${formatAuthority(host, port)}`;
-  const listening = await listenOnSockets(server, { name, host, port, sockets: socketsFor(connections) }).catch(
+  const listening = await listenOnSockets(server, { name, host, port, sockets: chooseSocketCount(connections) }).catch(
     (error: unknown) => {
-      throw listenFailure(error as NodeJS.ErrnoException, options);
+      throw explainListenFailure(error as NodeJS.ErrnoException, options);
     },
   );
   return {
@@ -162,12 +162,12 @@ const mostSockets = 16;
 /** Each is a file descriptor, and a listener has one for so many connections: under a low limit, and for operators, one takes them all. */
 const connectionsOfSocket = 32;
 
-function socketsFor(connections: ListenerConnections | undefined): number {
+function chooseSocketCount(connections: ListenerConnections | undefined): number {
   if (connections === undefined) return 1;
   return Math.max(1, Math.min(mostSockets, Math.floor(connections.most / connectionsOfSocket)));
 }
 
-function listenFailure(
+function explainListenFailure(
   error: NodeJS.ErrnoException,
   { host, port, setting }: Omit<ListenOptions, "requestTimeoutMs">,
 ): Error {

@@ -47,7 +47,7 @@ export async function listenOnSockets(
     where: Readonly<{ host: string; port: number; reusePort: boolean }>,
   ) => {
     await beginListening(one, where);
-    begun.defer(() => closed(one));
+    begun.defer(() => closeServer(one));
     return one;
   };
   const inAll = await begin(server, { host, port, reusePort: sockets > 1 }).then(
@@ -74,10 +74,10 @@ function describeSockets(port: number, taking: readonly NetServer[]): ListeningS
     port,
     stopTaking: async () => {
       // By what every server does: node:http would end connections that are idle just now.
-      for (const one of taking) closing.set(one, closed(one, NetServer.prototype.close));
+      for (const one of taking) closing.set(one, closeServer(one, NetServer.prototype.close));
       await Promise.all(closing.values());
     },
-    close: async () => void (await Promise.all(taking.map((one) => closing.get(one) ?? closed(one)))),
+    close: async () => void (await Promise.all(taking.map((one) => closing.get(one) ?? closeServer(one)))),
   };
 }
 
@@ -87,7 +87,7 @@ async function listenOnHanded(server: Server, handed: readonly SocketHandle[]): 
   await using begun = new AsyncDisposableStack();
   for (const [index, one] of taking.entries()) {
     await beginListening(one, handed[index] ?? {});
-    begun.defer(() => closed(one));
+    begun.defer(() => closeServer(one));
   }
   begun.move();
   return describeSockets((server.address() as AddressInfo).port, taking);
@@ -108,7 +108,7 @@ function createAcceptor(server: Server): NetServer {
 async function checkIsFree(host: string, port: number): Promise<void> {
   const probe = createServer((socket) => socket.destroy());
   await beginListening(probe, { host, port, exclusive: true });
-  await closed(probe);
+  await closeServer(probe);
 }
 
 function isUnsupported(error: unknown): boolean {
@@ -116,7 +116,7 @@ function isUnsupported(error: unknown): boolean {
 }
 
 /** Closes a server, and waits until the connections that it took itself are closed. */
-function closed(server: NetServer, close = server.close): Promise<void> {
+function closeServer(server: NetServer, close = server.close): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (error?: Error) => (error === undefined ? resolve() : reject(error));
     Reflect.apply(close, server, [done]);

@@ -80,7 +80,7 @@ export function createNameLookup({ lookUp }: Readonly<{ lookUp: SystemLookup }>)
       (addresses) => {
         const fitting = [...addresses].filter((one) => wanted === 0 || one.family === wanted);
         const [first] = fitting;
-        if (first === undefined) return answer(noAddress(hostname), "");
+        if (first === undefined) return answer(buildNoAddressError(hostname), "");
         return all === true ? answer(null, fitting) : answer(null, first.address, first.family);
       },
       (error: NodeJS.ErrnoException) => answer(error, ""),
@@ -88,7 +88,7 @@ export function createNameLookup({ lookUp }: Readonly<{ lookUp: SystemLookup }>)
   };
 }
 
-function noAddress(hostname: string): NodeJS.ErrnoException {
+function buildNoAddressError(hostname: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${hostname} has no address of the family that is wanted`), { code: "ENOTFOUND" });
 }
 

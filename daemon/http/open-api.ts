@@ -62,8 +62,8 @@ const itself: ApiOperation = {
 export function buildOpenApiDocument({ title, description, operations }: Api) {
   const all = [...operations, itself];
   const used = new Set(all.flatMap(({ security = [] }) => security));
-  const paths: Record<string, Record<string, ReturnType<typeof operationObject>>> = {};
-  for (const operation of all) (paths[operation.path] ??= {})[operation.method] = operationObject(operation);
+  const paths: Record<string, Record<string, ReturnType<typeof buildOperationObject>>> = {};
+  for (const operation of all) (paths[operation.path] ??= {})[operation.method] = buildOperationObject(operation);
   return {
     openapi: "3.1.1",
     info: { title, version, description, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
@@ -83,40 +83,43 @@ export function addOpenApiRoute(app: App, api: Api): void {
   app.get(openApiPath, (c) => c.body(text, 200, { "Content-Type": "application/json" }));
 }
 
-function operationObject(operation: ApiOperation) {
+function buildOperationObject(operation: ApiOperation) {
   const { method, path, summary, description, body, security = [], server, answers } = operation;
   const parameters = [
-    ...(operation.pathParameters ?? []).map((part) => parameterObject(part, { in: "path", required: true })),
-    ...(operation.headers ?? []).map((header) => parameterObject(header, { in: "header" })),
+    ...(operation.pathParameters ?? []).map((part) => buildParameterObject(part, { in: "path", required: true })),
+    ...(operation.headers ?? []).map((header) => buildParameterObject(header, { in: "header" })),
   ];
-  const responses = Object.entries(answers).map(([status, answer]) => [status, responseObject(answer)] as const);
+  const responses = Object.entries(answers).map(([status, answer]) => [status, buildResponseObject(answer)] as const);
   return {
     operationId: [method, ...path.split(/\W+/)].filter((part) => part !== "").join("-"),
     summary,
     ...(description === undefined ? {} : { description }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: jsonContent(body) } }),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: buildJsonContent(body) } }),
     ...(security.length === 0 ? {} : { security: security.map((name) => ({ [name]: [] })) }),
     ...(server === undefined ? {} : { servers: [server] }),
     responses: {
       ...Object.fromEntries(responses),
-      default: responseObject({ description: "Refused, or failed", body: errorBody }),
+      default: buildResponseObject({ description: "Refused, or failed", body: errorBody }),
     },
   };
 }
 
-function parameterObject({ name, description }: ApiParameter, place: Readonly<{ in: string; required?: boolean }>) {
+function buildParameterObject(
+  { name, description }: ApiParameter,
+  place: Readonly<{ in: string; required?: boolean }>,
+) {
   return { name, ...place, description, schema: { type: "string" } };
 }
 
-function responseObject({ description, body, text }: ApiAnswer) {
-  if (body !== undefined) return { description, content: jsonContent(body) };
+function buildResponseObject({ description, body, text }: ApiAnswer) {
+  if (body !== undefined) return { description, content: buildJsonContent(body) };
   if (text === undefined) return { description };
   const types = typeof text === "string" ? [text] : text;
   return { description, content: Object.fromEntries(types.map((type) => [type, { schema: { type: "string" } }])) };
 }
 
-function jsonContent(schema: z.ZodType) {
+function buildJsonContent(schema: z.ZodType) {
   const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, {
     // A later version may add fields.
     override: ({ jsonSchema: made }) => {

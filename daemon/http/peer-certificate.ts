@@ -41,7 +41,7 @@ export async function readPeerCertificate(
   });
   try {
     await once(socket, "secureConnect", { signal });
-    return { ok: true, certificate: judge(socket, host) };
+    return { ok: true, certificate: judgeCertificate(socket, host) };
   } catch (error) {
     return { ok: false, why: over.aborted ? `no handshake within ${timeoutMs} ms` : requestFailureCode(error) };
   } finally {
@@ -49,7 +49,7 @@ export async function readPeerCertificate(
   }
 }
 
-function judge(socket: TLSSocket, host: string): PeerCertificate {
+function judgeCertificate(socket: TLSSocket, host: string): PeerCertificate {
   const certificate = socket.getPeerCertificate();
   // An error with a code, or the code alone, whatever the types say.
   const refusal: unknown = socket.authorizationError ?? undefined;

@@ -135,12 +135,12 @@ function gather(incoming: IncomingMessage): void {
     if (length + chunk.length > gatheredBytes) {
       const wantsMore = handOn();
       if (chunk.length >= gatheredBytes) return push(chunk);
-      buffer = grown(undefined, 0, chunk.length);
+      buffer = growBuffer(undefined, 0, chunk.length);
       chunk.copy(buffer);
       length = chunk.length;
       return wantsMore;
     }
-    buffer = grown(buffer, length, length + chunk.length);
+    buffer = growBuffer(buffer, length, length + chunk.length);
     chunk.copy(buffer, length);
     length += chunk.length;
     return true;
@@ -148,7 +148,7 @@ function gather(incoming: IncomingMessage): void {
 }
 
 /** Returns a buffer with room for `needed` bytes that begins with the first `used` of another one. */
-function grown(buffer: Buffer | undefined, used: number, needed: number): Buffer {
+function growBuffer(buffer: Buffer | undefined, used: number, needed: number): Buffer {
   if (buffer !== undefined && needed <= buffer.length) return buffer;
   const larger = Buffer.allocUnsafe(Math.min(gatheredBytes, Math.max(needed, 2 * used)));
   buffer?.copy(larger, 0, 0, used);

@@ -17,7 +17,7 @@ export function readTraceContext(
   tracestate: string | undefined,
 ): TraceContext | undefined {
   if (traceparent === undefined || !parent.test(traceparent)) return undefined;
-  return { traceparent, tracestate: validState(tracestate) };
+  return { traceparent, tracestate: parseState(tracestate) };
 }
 
 /** The headers of a trace as a request to the node carries them, each line with its end. */
@@ -26,7 +26,7 @@ export function formatTraceHeaders({ traceparent, tracestate }: TraceContext): s
   return `traceparent: ${traceparent}\r\n${state}`;
 }
 
-function validState(value: string | undefined): string | undefined {
+function parseState(value: string | undefined): string | undefined {
   if (value === undefined || value.length > stateLength) return undefined;
   const members = value
     .split(",")

@@ -34,7 +34,7 @@ const named: Readonly<Record<string, string>> = {
 /** The fields of an event's facts: its name with its runbook, its error, what has a name in the schema, and the rest. */
 export function toFields(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { event, err, ...others } = facts;
-  const fields: Record<string, unknown> = typeof event === "string" ? eventFields(event) : {};
+  const fields: Record<string, unknown> = typeof event === "string" ? buildEventFields(event) : {};
   const rest: Record<string, unknown> = {};
   let hasRest = false;
   for (const [name, value] of Object.entries(others)) {
@@ -45,19 +45,19 @@ export function toFields(facts: Readonly<Record<string, unknown>>): Record<strin
       hasRest = true;
     }
   }
-  if (err !== undefined) Object.assign(fields, errorFields(err));
+  if (err !== undefined) Object.assign(fields, buildErrorFields(err));
   if (hasRest) fields["gatehouse"] = rest;
   return fields;
 }
 
-function eventFields(event: string): Record<string, unknown> {
+function buildEventFields(event: string): Record<string, unknown> {
   const runbook = logEvents[event as LogEvent]?.runbook;
   return runbook === undefined
     ? { "event.action": event }
     : { "event.action": event, "event.reference": `docs/runbooks/${runbook}.md` };
 }
 
-function errorFields(error: unknown): Readonly<Record<string, unknown>> {
+function buildErrorFields(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { "error.message": String(error) };
   // With the causes in its message and stack.
   const { type, message, stack } = stdSerializers.err(error);

@@ -81,7 +81,7 @@ function followToEnd(child: Child, file: string, options: ProcessOptions): Promi
       resolve(result);
     };
     const end = (reason: ProcessFailureReason, message: string) => {
-      const left = killGroup(child);
+      const left = endGroup(child);
       finish({ ok: false, reason, message: `${file} ${message}${left}` });
     };
     // First of all: an `error` that nobody listens for ends this process.
@@ -107,13 +107,13 @@ function followToEnd(child: Child, file: string, options: ProcessOptions): Promi
       errors = (errors + chunk).slice(0, options.outputLimitBytes);
     });
     const exited = (code: number | null, signal: string | null) =>
-      finish(exitResult(file, code, signal, output, errors));
+      finish(buildExitResult(file, code, signal, output, errors));
     child.once("close", exited);
     child.once("exit", (code, signal) => setTimeout(() => exited(code, signal), pipeGraceMs));
   });
 }
 
-function exitResult(
+function buildExitResult(
   file: string,
   code: number | null,
   signal: string | null,
@@ -131,7 +131,7 @@ function exitResult(
 }
 
 /** Kills the process group. Says what is left of it if that fails: this runs in timers, where nothing would catch an error. */
-function killGroup(child: ChildProcess): string {
+function endGroup(child: ChildProcess): string {
   if (child.pid === undefined || child.exitCode !== null) return "";
   try {
     process.kill(-child.pid, "SIGKILL");

@@ -28,7 +28,10 @@ export async function endProcess(status: number): Promise<never> {
   for (const flag of v8Flags.exit) setFlagsFromString(flag);
   const compiled = pause(compiledMs);
   const over = AbortSignal.timeout(waitMs);
-  await Promise.race([Promise.all([printed(process.stdout), printed(process.stderr)]), pause(waitMs, over)]);
+  await Promise.race([
+    Promise.all([waitUntilPrinted(process.stdout), waitUntilPrinted(process.stderr)]),
+    pause(waitMs, over),
+  ]);
   while (listThreadCalls().length > 0 && !over.aborted) await pause(lookAgainMs, over);
   if (listThreadCalls().length > 0) process.kill(process.pid, "SIGKILL");
   await compiled;
@@ -41,7 +44,7 @@ export function listThreadCalls(): readonly string[] {
 }
 
 /** Resolves when all that was written is read, or can't be any more. */
-async function printed(stream: Writable): Promise<void> {
+async function waitUntilPrinted(stream: Writable): Promise<void> {
   // Without a listener, a reader that is gone would be one more uncaught error, which prints, ends the process by this function, and so on for ever.
   outlivesReader(stream);
   await new Promise<void>((resolve) => void stream.write("", () => resolve()));

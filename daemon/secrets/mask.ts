@@ -46,8 +46,8 @@ export function createMask(): Mask {
       const secret = value.reveal();
       // Libraries drop the 0x of a key, or put it before one.
       if (secret.length >= hiddenLength) add(secret.replace(/^0x(?=[0-9a-f]{64}$)/i, ""));
-      hideUrl(secret, add);
-    } else if (typeof value === "string") hideUrl(value, add);
+      addUrlParts(secret, add);
+    } else if (typeof value === "string") addUrlParts(value, add);
     else if (typeof value === "object" && value !== null) Object.values(value).forEach(hide);
   };
   return {
@@ -60,16 +60,16 @@ export function createMask(): Mask {
 }
 
 /** Hides what a URL holds; other text holds nothing. */
-function hideUrl(text: string, add: (found: string, shown?: string) => void): void {
+function addUrlParts(text: string, add: (found: string, shown?: string) => void): void {
   const url = text.includes("://") ? URL.parse(text) : null;
   if (url === null) return;
   const { username, password, pathname, searchParams, search } = url;
-  const long = [username, password, ...searchParams.values(), ...rawValues(search)];
+  const long = [username, password, ...searchParams.values(), ...listRawValues(search)];
   for (const part of long) {
-    for (const written of [part, decoded(part)]) if (written.length >= hiddenLength) add(written);
+    for (const written of [part, removeEscapes(part)]) if (written.length >= hiddenLength) add(written);
   }
   if (username !== "" || password !== "") {
-    const credentials = `${decoded(username)}:${decoded(password)}`;
+    const credentials = `${removeEscapes(username)}:${removeEscapes(password)}`;
     add(Buffer.from(credentials, "utf8").toString("base64"));
   }
   for (const pair of search.slice(1).split("&")) {
@@ -79,7 +79,7 @@ function hideUrl(text: string, add: (found: string, shown?: string) => void): vo
   for (const segment of pathname.split("/")) if (keyInPath.test(segment)) add(segment);
 }
 
-function rawValues(search: string): readonly string[] {
+function listRawValues(search: string): readonly string[] {
   return search
     .slice(1)
     .split("&")
@@ -87,7 +87,7 @@ function rawValues(search: string): readonly string[] {
 }
 
 /** Returns a part of a URL without its escapes; unchanged if they are invalid. */
-function decoded(part: string): string {
+function removeEscapes(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -7,7 +7,7 @@ const cronExample = "a cron expression such as 0 3 * * *";
 export const cronExpression = z
   .string()
   .superRefine((text, context) => {
-    const problem = cronProblem(text);
+    const problem = findCronProblem(text);
     if (problem !== undefined) context.addIssue({ code: "custom", message: `${problem}; expected ${cronExample}` });
   })
   .meta({ expected: cronExample });
@@ -19,7 +19,7 @@ export const timeZone = z
   .refine(isTimeZone)
   .meta({ expected: "a time zone such as UTC or Europe/Berlin" });
 
-function cronProblem(text: string): string | undefined {
+function findCronProblem(text: string): string | undefined {
   try {
     const next = new Cron(text, { paused: true, timezone: "UTC" }).nextRun();
     return next === null ? "no such time will come" : undefined;

@@ -31,7 +31,7 @@ const units: Readonly<Record<string, readonly [one: string, more: string]>> = {
   file: ["byte", "bytes"],
 };
 
-function counted(count: number | bigint, [one, more]: readonly [string, string]): string {
+function formatCount(count: number | bigint, [one, more]: readonly [string, string]): string {
   return `${count} ${Number(count) === 1 ? one : more}`;
 }
 
@@ -54,24 +54,26 @@ function readRequirement(issue: Issue): Requirement {
     case "invalid_type":
       return { expected: typeNames[String(issue.expected)] ?? String(issue.expected) };
     case "invalid_value":
-      return { expected: alternatives((issue.values as readonly unknown[]).map((value) => JSON.stringify(value))) };
+      return {
+        expected: formatAlternatives((issue.values as readonly unknown[]).map((value) => JSON.stringify(value))),
+      };
     case "too_small":
-      return { expected: atLeast(issue as z.core.$ZodIssueTooSmall) };
+      return { expected: describeMinimum(issue as z.core.$ZodIssueTooSmall) };
     case "too_big":
-      return { expected: atMost(issue as z.core.$ZodIssueTooBig) };
+      return { expected: describeMaximum(issue as z.core.$ZodIssueTooBig) };
     case "not_multiple_of":
       return { expected: `a multiple of ${String(issue.divisor)}` };
     case "invalid_format":
-      return { expected: format(issue as z.core.$ZodIssueInvalidStringFormat) };
+      return { expected: describeFormat(issue as z.core.$ZodIssueInvalidStringFormat) };
     case "unrecognized_keys":
       return {
         wrong: `no such key as ${(issue.keys as readonly string[]).map((key) => JSON.stringify(key)).join(", ")}; correct or remove it`,
       };
     case "invalid_key":
     case "invalid_element":
-      return inner((issue as z.core.$ZodIssueInvalidKey).issues);
+      return readInner((issue as z.core.$ZodIssueInvalidKey).issues);
     case "invalid_union":
-      return union(issue as z.core.$ZodIssueInvalidUnion);
+      return readUnion(issue as z.core.$ZodIssueInvalidUnion);
     case "custom":
       return issue.message === undefined || issue.message === fallback ? anotherValue : { wrong: issue.message };
     default:
@@ -98,17 +100,17 @@ function describeIssue(issue: z.core.$ZodRawIssue): string {
 
 z.config({ localeError: describeIssue });
 
-function atLeast({ origin, minimum, inclusive, exact }: z.core.$ZodIssueTooSmall): string {
+function describeMinimum({ origin, minimum, inclusive, exact }: z.core.$ZodIssueTooSmall): string {
   const unit = units[origin];
   if (unit === undefined) return inclusive === false ? `more than ${minimum}` : `${minimum} or more`;
-  if (exact === true) return `exactly ${counted(minimum, unit)}`;
-  return minimum === 1 && origin === "string" ? "text that is not empty" : `at least ${counted(minimum, unit)}`;
+  if (exact === true) return `exactly ${formatCount(minimum, unit)}`;
+  return minimum === 1 && origin === "string" ? "text that is not empty" : `at least ${formatCount(minimum, unit)}`;
 }
 
-function atMost({ origin, maximum, inclusive, exact }: z.core.$ZodIssueTooBig): string {
+function describeMaximum({ origin, maximum, inclusive, exact }: z.core.$ZodIssueTooBig): string {
   const unit = units[origin];
   if (unit === undefined) return inclusive === false ? `less than ${maximum}` : `${maximum} or less`;
-  return exact === true ? `exactly ${counted(maximum, unit)}` : `at most ${counted(maximum, unit)}`;
+  return exact === true ? `exactly ${formatCount(maximum, unit)}` : `at most ${formatCount(maximum, unit)}`;
 }
 
 const formats: Readonly<Record<string, string>> = {
@@ -126,7 +128,7 @@ const formats: Readonly<Record<string, string>> = {
   json_string: "JSON",
 };
 
-function format(issue: z.core.$ZodIssueInvalidStringFormat): string {
+function describeFormat(issue: z.core.$ZodIssueInvalidStringFormat): string {
   const {
     prefix,
     suffix,
@@ -139,16 +141,16 @@ function format(issue: z.core.$ZodIssueInvalidStringFormat): string {
   return formats[issue.format] ?? `text of the form ${pattern}`;
 }
 
-function union(issue: z.core.$ZodIssueInvalidUnion): Requirement {
+function readUnion(issue: z.core.$ZodIssueInvalidUnion): Requirement {
   const { options } = issue as Readonly<{ options?: readonly unknown[] }>;
   if (options !== undefined && options.length > 0) {
-    return { expected: alternatives(options.map((option) => JSON.stringify(option))) };
+    return { expected: formatAlternatives(options.map((option) => JSON.stringify(option))) };
   }
-  const ways = issue.errors.map(inner).map((way) => ("expected" in way ? way.expected : way.wrong));
-  return ways.length === 0 ? anotherValue : { expected: alternatives([...new Set(ways)]) };
+  const ways = issue.errors.map(readInner).map((way) => ("expected" in way ? way.expected : way.wrong));
+  return ways.length === 0 ? anotherValue : { expected: formatAlternatives([...new Set(ways)]) };
 }
 
-function inner(issues: readonly Issue[]): Requirement {
+function readInner(issues: readonly Issue[]): Requirement {
   const [first] = issues;
   if (first === undefined) return anotherValue;
   const at = first.path === undefined || first.path.length === 0 ? "" : ` at ${first.path.map(String).join(".")}`;
@@ -158,6 +160,6 @@ function inner(issues: readonly Issue[]): Requirement {
     : { wrong: `${requirement.wrong}${at}` };
 }
 
-function alternatives(words: readonly string[]): string {
+function formatAlternatives(words: readonly string[]): string {
   return words.length < 3 ? words.join(" or ") : `one of ${words.join(", ")}`;
 }

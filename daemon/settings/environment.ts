@@ -19,7 +19,7 @@ export function readEnvironment(
   problems: SettingsProblem[],
 ): readonly EnvironmentValue[] {
   return leaves.flatMap((leaf) => {
-    const text = environmentText(leaf, env, problems);
+    const text = readEnvironmentText(leaf, env, problems);
     return text === undefined ? [] : [{ leaf, value: parseText(leaf, text) }];
   });
 }
@@ -43,7 +43,7 @@ export function findUnknownVariables(
   return Object.keys(env)
     .filter((name) => name.startsWith("GATEHOUSE_") && !known.has(name) && !isServiceLink(name, env[name]))
     .flatMap((name) => {
-      if (!name.startsWith(prefix)) return misspeltService(name, prefix, [...known]);
+      if (!name.startsWith(prefix)) return findMisspeltService(name, prefix, [...known]);
       const meant = findNearestWord(name, [...known]);
       const hint = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
       const list = `"gatehouse ${service} --help" lists them.`;
@@ -52,7 +52,7 @@ export function findUnknownVariables(
 }
 
 /** Reports a variable whose service is nearly this one's, as in `GATEHOUSE_SIDCAR_…`: no other service would miss it either. */
-function misspeltService(name: string, prefix: string, known: readonly string[]): readonly SettingsProblem[] {
+function findMisspeltService(name: string, prefix: string, known: readonly string[]): readonly SettingsProblem[] {
   const own = prefix.slice("GATEHOUSE_".length, -1);
   const words = name.slice("GATEHOUSE_".length).split("_");
   const count = own.split("_").length;
@@ -68,7 +68,7 @@ function misspeltService(name: string, prefix: string, known: readonly string[])
 /** Largest file of a secret that is read. */
 const secretBytes = 1_048_576;
 
-function environmentText(leaf: SettingsLeaf, env: Environment, problems: SettingsProblem[]): string | undefined {
+function readEnvironmentText(leaf: SettingsLeaf, env: Environment, problems: SettingsProblem[]): string | undefined {
   const direct = env[leaf.env];
   if (!leaf.secret) return direct === "" ? undefined : direct;
   const path = env[`${leaf.env}_FILE`];

@@ -31,18 +31,18 @@ export function describeIssues(
     const path = issue.path.map(String);
     const leaf = leaves.find((candidate) => candidate.path.every((key, index) => path[index] === key));
     if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => unknownKey([...path, key], leaf, leaves, origin));
+      return issue.keys.map((key) => describeUnknownKey([...path, key], leaf, leaves, origin));
     }
-    if (leaf === undefined) return [{ name: place(path, origin), message: `${describeExpected(issue)}.` }];
+    if (leaf === undefined) return [{ name: formatPlace(path, origin), message: `${describeExpected(issue)}.` }];
     if (names.has(leaf.env) || names.has(`${leaf.env}_FILE`)) return [];
     const isGiven = getValueAt(origin.raw, leaf.path) !== undefined;
-    const name = isGiven && !origin.fromEnvironment.has(leaf.env) ? place(path, origin) : leaf.env;
+    const name = isGiven && !origin.fromEnvironment.has(leaf.env) ? formatPlace(path, origin) : leaf.env;
     return [{ name, message: isGiven ? describeValue(leaf, path, origin, issue) : describeMissing(leaf, origin) }];
   });
 }
 
 /** Describes a key that no setting has, and names the one that was most likely meant. */
-function unknownKey(
+function describeUnknownKey(
   path: readonly string[],
   leaf: SettingsLeaf | undefined,
   leaves: readonly SettingsLeaf[],
@@ -54,7 +54,7 @@ function unknownKey(
   const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;
   const advice = meant === undefined ? "; correct the key or remove it." : " Correct the key or remove it.";
   const isEnvironment = leaf !== undefined && origin.fromEnvironment.has(leaf.env);
-  const name = isEnvironment ? `${leaf.env}: ${path.slice(leaf.path.length).join(".")}` : place(path, origin);
+  const name = isEnvironment ? `${leaf.env}: ${path.slice(leaf.path.length).join(".")}` : formatPlace(path, origin);
   return { name, message: `no such setting${hint}${advice}` };
 }
 
@@ -62,7 +62,7 @@ function describeMissing(leaf: SettingsLeaf, { file }: SettingsOrigin): string {
   const expected = leaf.expected === "" ? "expected a value" : `expected ${leaf.expected}`;
   const inFile = file === undefined || leaf.secret ? "" : `, or ${leaf.path.join(".")} in ${file.path}`;
   const ways = leaf.secret ? `${leaf.env}, or ${leaf.env}_FILE with the path of a file that holds it` : leaf.env;
-  return `missing; ${expected}${purpose(leaf)}. Set ${ways}${inFile}.`;
+  return `missing; ${expected}${formatPurpose(leaf)}. Set ${ways}${inFile}.`;
 }
 
 function describeValue(
@@ -77,22 +77,22 @@ function describeValue(
   const expected = describeExpectedAt(schema, path);
   const own = expected === undefined ? describeExpected(issue) : `expected ${expected}`;
   const found = getValueAt(raw, path);
-  const shown = leaf.secret ? "a value that does not fit" : withoutKeys(found);
-  return `${found === undefined ? "nothing" : `found ${shown}`}${at}; ${custom ?? own}${purpose(leaf)}.`;
+  const shown = leaf.secret ? "a value that does not fit" : formatMasked(found);
+  return `${found === undefined ? "nothing" : `found ${shown}`}${at}; ${custom ?? own}${formatPurpose(leaf)}.`;
 }
 
 /** A value as JSON, without what a URL in it holds. */
-function withoutKeys(value: unknown): string | undefined {
+function formatMasked(value: unknown): string | undefined {
   const mask = createMask();
   mask.hide(value);
   const text = JSON.stringify(value) as string | undefined;
   return text === undefined ? undefined : mask.text(text);
 }
 
-function purpose({ description }: SettingsLeaf): string {
+function formatPurpose({ description }: SettingsLeaf): string {
   return description === "" ? "" : ` (${description})`;
 }
 
-function place(path: readonly string[], { file }: SettingsOrigin): string {
+function formatPlace(path: readonly string[], { file }: SettingsOrigin): string {
   return file === undefined ? path.join(".") : file.place(path);
 }

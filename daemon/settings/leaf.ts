@@ -34,21 +34,21 @@ export function listSettingsLeaves(service: string, schema: z.ZodObject): readon
 function collect(service: string, path: readonly string[], object: z.ZodObject): SettingsLeaf[] {
   return Object.entries(object.shape).flatMap(([key, child]) => {
     const here = [...path, key];
-    const layers = unwrap(child as z.ZodType);
+    const layers = listLayers(child as z.ZodType);
     const core = layers.at(-1);
-    if (core instanceof z.ZodObject && metadata(layers).leaf !== true) return collect(service, here, core);
+    if (core instanceof z.ZodObject && collectMetadata(layers).leaf !== true) return collect(service, here, core);
     return [describeLeaf(service, here, layers)];
   });
 }
 
 function describeLeaf(service: string, path: readonly string[], layers: readonly z.ZodType[]): SettingsLeaf {
-  const meta = metadata(layers);
+  const meta = collectMetadata(layers);
   const fallback = layers.find((layer) => layer instanceof z.ZodDefault || layer instanceof z.ZodPrefault);
   const optional = layers.some((layer) => layer instanceof z.ZodOptional);
   return {
     path,
     env: toEnvironmentName(service, path),
-    shape: shapeOf(layers.at(-1)),
+    shape: findShape(layers.at(-1)),
     secret: meta.secret === true,
     required: fallback === undefined && !optional,
     description: meta.description ?? "",
@@ -60,23 +60,23 @@ function describeLeaf(service: string, path: readonly string[], layers: readonly
 /** Describes a valid value at a path, by the schema that judges it there; undefined if that says nothing. */
 export function describeExpectedAt(schema: z.ZodType, path: readonly string[]): string | undefined {
   const [key, ...rest] = path;
-  const layers = unwrap(schema);
+  const layers = listLayers(schema);
   if (key === undefined) {
-    const { expected } = metadata(layers);
+    const { expected } = collectMetadata(layers);
     return typeof expected === "string" ? expected : undefined;
   }
-  const inner = innerSchema(layers.at(-1), key);
+  const inner = findInnerSchema(layers.at(-1), key);
   return inner === undefined ? undefined : describeExpectedAt(inner, rest);
 }
 
-function innerSchema(core: z.ZodType | undefined, key: string): z.ZodType | undefined {
+function findInnerSchema(core: z.ZodType | undefined, key: string): z.ZodType | undefined {
   if (core instanceof z.ZodObject) return (core.shape as Readonly<Record<string, z.ZodType>>)[key];
   if (core instanceof z.ZodArray) return core.element as z.ZodType;
   return core instanceof z.ZodRecord ? (core.valueType as z.ZodType) : undefined;
 }
 
 /** Lists the schema and everything that it wraps, outermost first. */
-function unwrap(schema: z.ZodType): z.ZodType[] {
+function listLayers(schema: z.ZodType): z.ZodType[] {
   if (
     schema instanceof z.ZodDefault ||
     schema instanceof z.ZodPrefault ||
@@ -84,18 +84,18 @@ function unwrap(schema: z.ZodType): z.ZodType[] {
     schema instanceof z.ZodNullable ||
     schema instanceof z.ZodReadonly
   ) {
-    return [schema, ...unwrap(schema.def.innerType as z.ZodType)];
+    return [schema, ...listLayers(schema.def.innerType as z.ZodType)];
   }
-  if (schema instanceof z.ZodPipe) return [schema, ...unwrap(schema.def.in as z.ZodType)];
+  if (schema instanceof z.ZodPipe) return [schema, ...listLayers(schema.def.in as z.ZodType)];
   return [schema];
 }
 
 /** Merges the metadata of all layers; an outer layer wins. */
-function metadata(layers: readonly z.ZodType[]): z.core.GlobalMeta {
+function collectMetadata(layers: readonly z.ZodType[]): z.core.GlobalMeta {
   return Object.assign({}, ...layers.map((layer) => layer.meta() ?? {}).toReversed()) as z.core.GlobalMeta;
 }
 
-function shapeOf(core: z.ZodType | undefined): LeafShape {
+function findShape(core: z.ZodType | undefined): LeafShape {
   if (core instanceof z.ZodArray) return "list";
   if (
     core instanceof z.ZodNumber ||

@@ -134,11 +134,11 @@ export function resolveSettings<Schema extends z.ZodObject>(
     if (fromEnvironment.has(leaf.env)) return sources.env[`${leaf.env}_FILE`] ? `${leaf.env}_FILE` : leaf.env;
     return file !== undefined && getValueAt(file.values, leaf.path) !== undefined ? file.place(leaf.path) : "default";
   };
-  return { settings: deepFreeze(parsed.data), origin };
+  return { settings: makeReadonly(parsed.data), origin };
 }
 
-function deepFreeze<T>(value: T): T {
+function makeReadonly<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const child of Object.values(value)) deepFreeze(child);
+  for (const child of Object.values(value)) makeReadonly(child);
   return Object.freeze(value);
 }

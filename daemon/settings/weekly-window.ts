@@ -22,13 +22,13 @@ export function parseWeeklyWindow(text: string): WeeklyWindow | undefined {
   const found = shape.exec(text)?.groups;
   if (found === undefined) return undefined;
   const days = parseDays(found["days"]);
-  const beginsAt = minuteOf(found["from"], found["fromMinute"]);
-  const endsAt = found["to"] === undefined ? minutesADay : minuteOf(found["to"], found["toMinute"]);
+  const beginsAt = computeMinute(found["from"], found["fromMinute"]);
+  const endsAt = found["to"] === undefined ? minutesADay : computeMinute(found["to"], found["toMinute"]);
   if (days === undefined || beginsAt === endsAt) return undefined;
   return { days, beginsAt, minutes: (endsAt - beginsAt + minutesADay) % minutesADay || minutesADay };
 }
 
-function minuteOf(hour = "0", minute = "0"): number {
+function computeMinute(hour = "0", minute = "0"): number {
   return Number(hour) * 60 + Number(minute);
 }
 

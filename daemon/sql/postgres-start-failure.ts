@@ -14,7 +14,7 @@ type Place = Readonly<{ url: Secret; setting: string; schema: string }>;
 export function describeStartFailure(error: unknown, { url, setting, schema }: Place): Error {
   if (error instanceof StartupError) return error;
   const { database = "", user = "" } = new Client({ connectionString: url.reveal() });
-  const server = serverOf(url);
+  const server = formatServer(url);
   const cause = error instanceof StoreError ? error.cause : error;
   const { code = "", message = "" } = cause as Readonly<{ code?: string; message?: string }>;
   const report = (text: string) => new StartupError(`${setting}: ${text}`, { cause });
@@ -43,10 +43,10 @@ export function describeStartFailure(error: unknown, { url, setting, schema }: P
 
 /** Formats the database's address and the setting that names it, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…_URL)`. */
 export function formatPlace({ url, setting }: Pick<Place, "url" | "setting">): string {
-  return `${serverOf(url)} (${setting})`;
+  return `${formatServer(url)} (${setting})`;
 }
 
-function serverOf(url: Secret): string {
+function formatServer(url: Secret): string {
   const { host, port } = new Client({ connectionString: url.reveal() });
   return `PostgreSQL at ${formatAuthority(host, port)}`;
 }

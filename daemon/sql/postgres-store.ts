@@ -56,7 +56,7 @@ export async function openPostgresStore(
     keepAlive: true,
     stream: createPostgresSocket,
     application_name: `gatehouse ${options.schema}`,
-    types: numericTypes(),
+    types: createNumericTypes(),
     onConnect: (client) => prepareSession(client, options.schema),
   });
   // An idle connection that the server ends is no fault yet; the next question opens another.
@@ -74,12 +74,12 @@ export async function openPostgresStore(
     await pool.end();
     throw describeStartFailure(error, options);
   }
-  return storeOf(pool);
+  return createStore(pool);
 }
 
-function storeOf(pool: Pool): SqlStore {
+function createStore(pool: Pool): SqlStore {
   return {
-    ...connectionOf(pool),
+    ...createConnection(pool),
     transaction: async (work) => {
       const backoff = createBackoff(transactionBackoff);
       for (let attempt = 1; ; attempt += 1) {
@@ -98,7 +98,7 @@ function storeOf(pool: Pool): SqlStore {
   };
 }
 
-function connectionOf(client: Pool | PoolClient): SqlConnection {
+function createConnection(client: Pool | PoolClient): SqlConnection {
   const run = async (text: string, parameters: readonly SqlValue[] = []) => {
     try {
       return await client.query(text, [...parameters]);
@@ -120,7 +120,7 @@ async function runTransaction<T>(pool: Pool, work: (connection: SqlConnection) =
   client.on("error", note);
   try {
     await client.query("BEGIN");
-    const result = await work(connectionOf(client));
+    const result = await work(createConnection(client));
     await client.query("COMMIT");
     return result;
   } catch (error) {
@@ -142,7 +142,7 @@ async function prepareSession(client: ClientBase, schema: string): Promise<void>
   );
 }
 
-function numericTypes(): TypeOverrides {
+function createNumericTypes(): TypeOverrides {
   const overrides = new TypeOverrides(types);
   overrides.setTypeParser(int8Oid, Number);
   return overrides;

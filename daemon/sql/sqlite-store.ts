@@ -31,7 +31,7 @@ export type SqliteStoreOptions = Readonly<{
  */
 export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
   const database = open(options);
-  const connection = connectionOf(database);
+  const connection = createConnection(database);
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const result = last.then(work);
@@ -41,7 +41,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
   return {
     rows: (text, parameters) => inTurn(() => connection.rows(text, parameters)),
     change: (text, parameters) => inTurn(() => connection.change(text, parameters)),
-    transaction: (work) => inTurn(() => inTransaction(database, () => work(connection))),
+    transaction: (work) => inTurn(() => runInTransaction(database, () => work(connection))),
     nowMs: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     lockRows: "",
     isListed: (expression, parameter) =>
@@ -71,7 +71,7 @@ function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
 }
 
 /** Runs a query, and throws a `StoreError` for a failure that is no fault of the statement. */
-function querying<T>(work: () => T): T {
+function runQuery<T>(work: () => T): T {
   try {
     return work();
   } catch (cause) {
@@ -83,7 +83,7 @@ function querying<T>(work: () => T): T {
   }
 }
 
-function connectionOf(database: DatabaseSync): SqlConnection {
+function createConnection(database: DatabaseSync): SqlConnection {
   const prepared = new Map<string, StatementSync>();
   const statement = (text: string): StatementSync => {
     const known = prepared.get(text);
@@ -93,21 +93,22 @@ function connectionOf(database: DatabaseSync): SqlConnection {
     return made;
   };
   return {
-    rows: async (text, parameters = []) => querying(() => statement(text).all(named(parameters))) as SqlRow[],
-    change: async (text, parameters = []) => Number(querying(() => statement(text).run(named(parameters))).changes),
+    rows: async (text, parameters = []) => runQuery(() => statement(text).all(nameParameters(parameters))) as SqlRow[],
+    change: async (text, parameters = []) =>
+      Number(runQuery(() => statement(text).run(nameParameters(parameters))).changes),
   };
 }
 
 /** Binds parameters by name: SQLite takes `$1` for a name. */
-function named(parameters: readonly SqlValue[]): Record<string, SQLInputValue> {
+function nameParameters(parameters: readonly SqlValue[]): Record<string, SQLInputValue> {
   return Object.fromEntries(parameters.map((value, index) => [`$${index + 1}`, value]));
 }
 
-async function inTransaction<T>(database: DatabaseSync, work: () => Promise<T>): Promise<T> {
-  querying(() => database.exec("BEGIN IMMEDIATE"));
+async function runInTransaction<T>(database: DatabaseSync, work: () => Promise<T>): Promise<T> {
+  runQuery(() => database.exec("BEGIN IMMEDIATE"));
   try {
     const result = await work();
-    querying(() => database.exec("COMMIT"));
+    runQuery(() => database.exec("COMMIT"));
     return result;
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK");

@@ -32,7 +32,7 @@ export function openSqlite(
     return database;
   } catch (error) {
     database?.close();
-    throw sqliteStartFailure(error, path, setting);
+    throw explainStartFailure(error, path, setting);
   }
 }
 
@@ -99,7 +99,7 @@ const bySystemCode: Readonly<Record<string, "unwritable" | "full">> = {
 };
 
 /** Says in one line why a database file can't be used at the start. Any other error is returned as it is. */
-function sqliteStartFailure(error: unknown, path: string, setting: string | undefined): unknown {
+function explainStartFailure(error: unknown, path: string, setting: string | undefined): unknown {
   if (error instanceof StartupError || !(error instanceof Error)) return error;
   const { errcode, code = "" } = error as Error & Readonly<{ errcode?: number; code?: string }>;
   // Extended result codes have the primary one in their lowest byte.

@@ -83,8 +83,8 @@ export function createConnectionBudget(
   { connections, connectionsPerAddress, newConnectionsPerAddress, descriptorReserve }: ConnectionSettings,
   { descriptors, memoryBytes, heapBytes, metrics: registry, clock }: ConnectionBudgetDependencies,
 ): ConnectionBudget {
-  const mostByMemory = connectionsFor({ memoryBytes, heapBytes });
-  const mostByDescriptors = descriptorsFor(descriptors.limit, descriptorReserve);
+  const mostByMemory = computeConnectionLimit({ memoryBytes, heapBytes });
+  const mostByDescriptors = createDescriptorLimit(descriptors.limit, descriptorReserve);
   const { limit } = descriptors;
   const shared: ListenerConnections[] = [];
   // What an address may have open it may also make at once.
@@ -143,7 +143,7 @@ export function createConnectionBudget(
       open: open(),
       most: most(),
       descriptors: { used: state.used, limit },
-      bound: boundOf(state.most, { mostByMemory, connections }),
+      bound: findBound(state.most, { mostByMemory, connections }),
       fullForMs: state.fullAtMs === undefined ? undefined : clock() - state.fullAtMs,
     }),
     [Symbol.dispose]: () => clearInterval(looks),
@@ -151,7 +151,7 @@ export function createConnectionBudget(
 }
 
 /** Computes how many connections the memory has room for. */
-function connectionsFor({
+function computeConnectionLimit({
   memoryBytes,
   heapBytes,
 }: Pick<ConnectionBudgetDependencies, "memoryBytes" | "heapBytes">): number {
@@ -161,13 +161,13 @@ function connectionsFor({
 }
 
 /** Returns a function that computes the descriptors that clients' connections may have besides the `others` that are open. */
-function descriptorsFor(limit: number, descriptorReserve: number): (others: number) => number {
+function createDescriptorLimit(limit: number, descriptorReserve: number): (others: number) => number {
   const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
   const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));
   return (others) => limit - Math.max(reserve, others + spare);
 }
 
-function boundOf(
+function findBound(
   most: number,
   { mostByMemory, connections }: Readonly<{ mostByMemory: number; connections: number }>,
 ): ConnectionState["bound"] {

@@ -43,7 +43,7 @@ export function findClientAddress({
           client = address;
         }
       }
-      return client ?? plainAddress(remoteAddress) ?? remoteAddress;
+      return client ?? toPlainAddress(remoteAddress) ?? remoteAddress;
     },
   };
 }
@@ -59,7 +59,7 @@ export function readNodeAddress(node: string): string | undefined {
   const text = node.trim();
   if (isIPv4(text)) return text;
   const host = bracketed.exec(text)?.[1] ?? withPort.exec(text)?.[1] ?? text;
-  return isIP(host) === 0 ? undefined : plainAddress(host);
+  return isIP(host) === 0 ? undefined : toPlainAddress(host);
 }
 
 /** Whether an address lies in one of these networks, given as addresses and CIDR ranges; an IPv4 address mapped into IPv6 counts as itself. */
@@ -95,7 +95,7 @@ export function toAddressKey(address: string): string {
 }
 
 /** Converts an address to its plain form: IPv4 also if it came mapped into IPv6. Undefined for text that is no address. */
-function plainAddress(text: string): string | undefined {
+function toPlainAddress(text: string): string | undefined {
   if (isIPv4(text)) return text;
   return ipaddr.isValid(text) ? ipaddr.process(text).toString() : undefined;
 }
@@ -105,10 +105,10 @@ export type ForwardedBy = Readonly<{ forwardedFor: string | undefined; forwarded
 
 /** Reads them from the headers that node:http has read. */
 export function readForwarded(headers: IncomingHttpHeaders): ForwardedBy {
-  return { forwardedFor: joined(headers["x-forwarded-for"]), forwarded: joined(headers["forwarded"]) };
+  return { forwardedFor: joinValues(headers["x-forwarded-for"]), forwarded: joinValues(headers["forwarded"]) };
 }
 
-function joined(value: string | readonly string[] | undefined): string | undefined {
+function joinValues(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === "object" ? value.join(",") : value;
 }
 

@@ -32,13 +32,13 @@ const portText = /^(?:0|[1-9]\d{0,4})$/;
  * (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt). Strictly, because what is guessed here decides who is limited.
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeaderReading {
-  if (startsAlike(bytes, signature)) return bytes.length < fixedBytes ? partial : readVersion2(bytes);
-  if (startsAlike(bytes, lineStart)) return readVersion1(bytes);
+  if (hasSameStart(bytes, signature)) return bytes.length < fixedBytes ? partial : readVersion2(bytes);
+  if (hasSameStart(bytes, lineStart)) return readVersion1(bytes);
   return malformed;
 }
 
 /** Whether bytes begin as `start` does, as far as both go. */
-function startsAlike(bytes: Buffer, start: Buffer): boolean {
+function hasSameStart(bytes: Buffer, start: Buffer): boolean {
   const length = Math.min(bytes.length, start.length);
   return bytes.compare(start, 0, length, 0, length) === 0;
 }
@@ -92,12 +92,12 @@ const timeoutMs = 5_000;
  */
 export function takeProxyHeaders(server: Server, isTrusted: (remoteAddress: string) => boolean): void {
   putBefore(server, (behind) => (socket) => {
-    if (isTrusted(socket.remoteAddress ?? "")) awaitHeader(socket, behind);
+    if (isTrusted(socket.remoteAddress ?? "")) waitForHeader(socket, behind);
     else behind(socket);
   });
 }
 
-function awaitHeader(socket: Socket, behind: ServeConnection): void {
+function waitForHeader(socket: Socket, behind: ServeConnection): void {
   let read: Buffer = Buffer.alloc(0);
   const close = () => socket.destroy();
   const timer = setTimeout(close, timeoutMs);

@@ -13,11 +13,13 @@ This page is printed from the table that the services are compiled against by \`
 
 /** Prints docs/log-events.md. */
 export function printLogEvents(): string {
-  const chapters = Object.entries(logEventChapters).map(([title, events]) => `\n## ${title}\n\n${tableOf(events)}\n`);
+  const chapters = Object.entries(logEventChapters).map(
+    ([title, events]) => `\n## ${title}\n\n${formatEvents(events)}\n`,
+  );
   return `${introduction}${chapters.join("")}`;
 }
 
-function tableOf(events: Readonly<Record<string, LogEventRow>>): string {
+function formatEvents(events: Readonly<Record<string, LogEventRow>>): string {
   const rows = Object.entries(events).map(([name, { level, means, act, runbook }]) => {
     const page = runbook === undefined ? "" : `[${runbook}](runbooks/${runbook}.md)`;
     return [`\`${name}\``, level, means, [act ?? "", page].filter(Boolean).join(" ")];
