@@ -105,7 +105,7 @@ const operations: readonly ApiOperation[] = [
   },
 ];
 
-/** What the facilitator's port for payments answers. */
+/** Operations of the facilitator's port for payments. */
 export const facilitatorApi: Api = {
   title: "Gatehouse facilitator",
   description: "Verifies x402 version 2 payments and settles them on the chain.",

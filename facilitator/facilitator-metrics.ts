@@ -6,15 +6,15 @@ import type { JsonRpcObserver } from "./chain/batching-client.ts";
 type MeteredState = Readonly<{
   inFlight: () => number;
   oldestMs: () => number;
-  /** Nothing in a replica that does not settle now. */
+  /** Undefined in a replica that does not settle now. */
   nextNonce: () => number | undefined;
   /** In the chain's native currency; `undefined` before the chain was first asked. */
   signerBalance: () => number | undefined;
-  /** What comparing the ledger with the chain has found; `undefined` before the first look, and in a replica that does not settle. */
+  /** Result of comparing the ledger with the chain; `undefined` before the first look, and in a replica that does not settle. */
   comparison: () => LedgerComparison | undefined;
 }>;
 
-/** What the facilitator counts and measures while it works. */
+/** Metrics of the facilitator's operations and state. */
 export type FacilitatorMetrics = Readonly<{
   /** Starts a measurement; call the result with the outcome: `valid`, `settled`, a reason code, or the error's code. */
   startVerify: () => (outcome: string) => void;

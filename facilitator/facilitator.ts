@@ -31,7 +31,7 @@ export type FacilitatorOptions = Pick<
 
 const { shape } = facilitatorSettings.schema;
 
-/** What the facilitator's settings are where nothing is set: for whoever makes one without reading settings for it. */
+/** Default settings, for a facilitator that is created without reading settings for it. */
 export const facilitatorDefaults: Readonly<Pick<FacilitatorSettings, "chain" | "ledger" | "settlement">> = {
   chain: shape.chain.parse({}),
   ledger: shape.ledger.parse({}),
@@ -63,13 +63,13 @@ export type FacilitatorDependencies = Readonly<{
  */
 export type Facilitator = AsyncDisposable &
   Readonly<{
-    /** The account that submits settlements, which has to hold native currency. */
+    /** The account that submits settlements; it has to hold native currency. */
     signer: `0x${string}`;
     /** CAIP-2 name of the chain, e.g. `eip155:1672`. */
     network: `eip155:${number}`;
     /**
-     * Whether the payment would settle now. One whose settlement was begun is valid only for the sale that owns it, or while nobody
-     * does. Changes nothing.
+     * Checks whether the payment would settle now. One whose settlement was begun is valid only for the sale that owns
+     * it, or while nobody does. Changes nothing.
      */
     verify: Operations["verify"];
     /**

@@ -16,10 +16,10 @@ import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { reason } from "#x402/reason.ts";
 import { OverloadError } from "./settlement/settler.ts";
 
-/** What the routes offer over HTTP. */
+/** Facilitator that the routes offer over HTTP. */
 export type RouteDependencies = Readonly<{
   facilitator: Pick<Facilitator, "verify" | "settle" | "supported" | "network">;
-  /** Who may verify and settle; everybody where there are none. */
+  /** Keys of those who may verify and settle; undefined: everybody may. */
   apiKeys: ApiKeys | undefined;
   log: Logger;
 }>;

@@ -7,7 +7,7 @@ import type { FacilitatorSettings } from "../settings.ts";
 
 /** The keys of the sellers that may call, kept as hashes. */
 export type ApiKeys = Readonly<{
-  /** The seller that a key belongs to, named by the key's SHA-256; nothing for a key that is not there. */
+  /** Finds the seller that a key belongs to, named by the key's SHA-256; undefined for an unknown key. */
   sellerOf: (key: string) => string | undefined;
 }>;
 
@@ -27,7 +27,7 @@ export function readApiKeys(list: Secret): ApiKeys {
   };
 }
 
-/** Who calls by API key: nobody in particular where no key is requested, or why the call is refused. */
+/** Seller that an API key identifies: undefined if no keys are configured, or what is wrong with the key. */
 export type KnownSeller = Readonly<{ ok: true; seller: string | undefined } | { ok: false; key: "missing" | "wrong" }>;
 
 /**
@@ -50,7 +50,7 @@ function hashOf(key: string): Buffer {
   return hash("sha256", key, "buffer");
 }
 
-/** Settings that say who is served. */
+/** Settings of who is served. */
 export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "payees" | "openToAnybody"> &
   Readonly<{ listen: Readonly<{ host: string }> }>;
 

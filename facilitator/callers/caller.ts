@@ -3,22 +3,22 @@ import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 
-/** What a call says about who makes it. */
+/** Facts of a call by which its caller is identified. */
 export type CallerFacts = Readonly<{
   /** The seller whose API key the call carries, as `api-keys.ts` names them. */
   seller?: string | undefined;
   /** Names one sale of the seller; the `Idempotency-Key` header of a call over HTTP. */
   idempotencyKey?: string | undefined;
-  /** Where the call comes from, as {@link toAddressKey} has it. */
+  /** Address that the call comes from, as a key of {@link toAddressKey}. */
   address?: string | undefined;
-  /** Aborts when whoever calls has gone. */
+  /** Aborts when the caller has gone. */
   signal?: AbortSignal | undefined;
   /** The request of the call, for the lines about it. */
   request?: RequestTrace | undefined;
 }>;
 
 /**
- * Who calls, and so who may own a payment's settlement:
+ * Caller of an operation, who may own a payment's settlement:
  * - `sale`: one sale of one seller, named by an `Idempotency-Key`. It gets the outcome as often as it asks.
  * - `seller`: known by an API key, or by the payment-identifier that the payer put into the payment. It may try again, unless it
  *   verified the payment more than once: a middleware that is sent one payment many times verifies each copy, and its calls look
@@ -32,26 +32,29 @@ export type Caller = Readonly<{
   /** Name for the ledger: a hash, or at random for a `call`. */
   owner: string;
   request?: RequestTrace | undefined;
-  /** Whose turns its questions to the chain take, and when nobody waits for their answers any more. */
+  /** Key by which its calls to the chain take turns, and a signal that aborts when nobody waits for their answers any more. */
   waiting?: Readonly<{ caller: string; signal: AbortSignal | undefined }>;
 }>;
 
-/** By what callers are counted and take turns: by API key, else by address. Those in this process have neither, and are one. */
+/**
+ * Returns the key by which callers are counted and take turns: the API key, else the address. Callers in this process
+ * have neither, and count as one.
+ */
 export function countCaller({ seller, address }: CallerFacts): string {
   return seller ?? address ?? "";
 }
 
-/** Where the x402 extension `payment-identifier` has its id (16 to 128 characters; `@x402/extensions/payment-identifier`). */
+/** Place of the id in the x402 extension `payment-identifier` (16 to 128 characters; `@x402/extensions/payment-identifier`). */
 const identifiedPayload = z.object({
   extensions: z.object({
     "payment-identifier": z.object({ info: z.object({ id: z.string().regex(/^[\w-]{16,128}$/) }) }),
   }),
 });
 
-/** Where the requirements say that another flow is requested than verify, work, settle. */
+/** Place in the requirements that names a payment flow other than verify, work, settle. */
 const otherFlow = z.object({ extra: z.object({ paymentFlow: z.string().refine((flow) => flow !== "authorization") }) });
 
-/** Identifies the caller, by the strongest that there is: `Idempotency-Key`, API key, payment-identifier, nothing. */
+/** Identifies the caller by the strongest credential that there is: `Idempotency-Key`, API key, payment-identifier, nothing. */
 export function identifyCaller(
   { seller, idempotencyKey }: CallerFacts,
   paymentPayload: unknown,

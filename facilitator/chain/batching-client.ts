@@ -5,7 +5,7 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
 import { CallLines, lines, type CallPlace, type WaitingCall } from "./call-lines.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
 
-/** Where the node is, and how long it may take to answer a call from when the call was made. */
+/** URL of the node, and the time that it may take to answer a call, from when the call was made. */
 export type BatchingClientOptions = Readonly<{ url: string; timeoutMs: number }>;
 
 /** Called after each HTTP request, for metrics. */
@@ -20,7 +20,7 @@ export type JsonRpcObserver = (
 export type BatchingClient = AsyncDisposable &
   Readonly<{
     /**
-     * Without a place, it is the process's own.
+     * Calls a method; without a place, on the process's own behalf.
      *
      * @throws {ChainError} when the node gives no JSON-RPC answer at all; its error answers are values.
      * @throws {AbandonedError} when the place's signal aborts.
@@ -99,7 +99,7 @@ function answersIn(text: string): ReadonlyMap<number, JsonRpcAnswer> {
   throw new ChainError("bad_answer", `the node answered something else than ${expected}`);
 }
 
-/** Where the node is, how long each part of a request may take, and how many connections it gets. */
+/** URL of the node, time limit of each part of a request, and most connections. */
 export type HttpTransportOptions = Readonly<{ url: string; timeoutMs: number; connectionsMax: number }>;
 
 /** Sends JSON to one URL. Connections are made when they are needed; disposing of it ends them, and what waits for them. */

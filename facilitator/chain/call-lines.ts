@@ -3,17 +3,17 @@ import { WaitingTurns } from "#daemon/waiting-turns.ts";
 import { AbandonedError, ChainError } from "./chain-error.ts";
 
 /**
- * What calls of the node are for, the most urgent first: watching the chain, sending and following what was settled; judging what is to be
- * settled; verifying what may be.
+ * Purposes of calls to the node, the most urgent first: watching the chain, sending and following what was settled;
+ * judging what is to be settled; verifying what may be.
  */
 export const lines = ["upkeep", "settling", "verifying"] as const;
 
 export type Line = (typeof lines)[number];
 
-/** Where a call waits until it is sent. */
+/** Line and turn in which a call waits until it is sent. */
 export type CallPlace = Readonly<{
   line: Line;
-  /** For whom it is: the callers of a line take turns. */
+  /** Caller that it is made for: the callers of a line take turns. */
   caller: string;
   /** Aborts when nobody waits for the answer any more. */
   signal?: AbortSignal | undefined;
@@ -28,10 +28,10 @@ export type WaitingCall = Readonly<{
   fail: (error: unknown) => void;
 }>;
 
-/** How long a call may take from when it was made, and how many may wait in one line. */
+/** Time that a call may take from when it was made, and most calls that may wait in one line. */
 export type CallLineOptions = Readonly<{ timeoutMs: number; waitingMax: number }>;
 
-/** The calls that wait for the node, in lines. Whose time is over, or whose caller has gone, waits no more. */
+/** Calls that wait for the node, in lines. A call leaves when its time is over or its caller has gone. */
 export class CallLines {
   readonly #options: CallLineOptions;
   readonly #byLine: Readonly<Record<Line, WaitingTurns<WaitingCall>>> = {
@@ -48,7 +48,7 @@ export class CallLines {
     return this.#byLine[line].size > 0;
   }
 
-  /** Takes out so many calls of a line at most, one of each of its callers after the other. */
+  /** Takes at most so many calls out of a line, one of each of its callers after the other. */
   acquire(line: Line, most: number): readonly WaitingCall[] {
     const taken: WaitingCall[] = [];
     while (taken.length < most) {

@@ -1,6 +1,6 @@
 import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 
-/** Why a question to the chain has no usable answer. */
+/** Fault for which a call to the chain has no usable answer. */
 export type ChainFault = "unreachable" | "timeout" | "bad_answer" | "refused";
 
 /**
@@ -17,14 +17,14 @@ export class ChainError extends Error {
   }
 }
 
-/** Whoever asked the chain has gone before there was an answer. Nobody is waiting for this. */
+/** The caller has gone before the chain answered. Nobody is waiting for this. */
 export class AbandonedError extends Error {
   override readonly name = "AbandonedError";
   readonly code = "caller_gone";
 }
 
 /**
- * What a node did with a signed transaction.
+ * Result of sending a signed transaction to a node.
  * - `accepted`: it has it, now or already before.
  * - `nonce_taken`: another transaction of the account has the nonce, in a block or in the pool at the same or a better fee.
  * - `rejected`: it will not have it; the transaction went nowhere.

@@ -10,7 +10,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import type { AcceptedAsset } from "#x402/signed-payment.ts";
 import { domainSeparatorCall } from "./token.ts";
 
-/** What the chain should be, and what the signer should hold there. */
+/** Expected identity of the chain, and the balance that the signer needs there. */
 export type ChainWatchOptions = ExpectedChain &
   Readonly<{
     nativeDecimals: number;
@@ -19,7 +19,7 @@ export type ChainWatchOptions = ExpectedChain &
     gasLimit: number;
   }>;
 
-/** What is known about the chain; read from state, never by asking. */
+/** State of the chain as last seen; reading it never calls the node. */
 export type ChainWatch = AsyncDisposable &
   Readonly<{
     checks: () => Readonly<Record<"chain" | "signer", ReadinessCheck>>;
@@ -31,8 +31,8 @@ const watchIntervalMs = 10_000;
 const failedWatchIntervalMs = 500;
 
 /**
- * Keeps looking whether the node answers, is on the right chain, and whether the signer can pay for gas. A node that does not
- * answer at the start may do so later.
+ * Keeps checking whether the node answers, whether it is on the right chain, and whether the signer can pay for gas. A
+ * node that does not answer at the start may do so later.
  *
  * @throws {StartupError} when the node answers and is on another chain, or has other tokens there.
  */
@@ -110,7 +110,7 @@ function signerCheck(
   };
 }
 
-/** What the settings say about the chain. */
+/** Chain and tokens that the settings describe. */
 type ExpectedChain = Readonly<{ chainId: number; rpcUrl: string; assets: readonly AcceptedAsset[] }>;
 
 /**

@@ -35,7 +35,7 @@ export type Head = Readonly<z.output<typeof headSchema>>;
 /** An event of a transaction. */
 export type EventLog = Readonly<z.output<typeof logSchema>>;
 
-/** What became of a transaction; `status` is 1 for success and 0 for a revert. */
+/** Receipt of a transaction; `status` is 1 for success and 0 for a revert. */
 export type Receipt = Readonly<NonNullable<z.output<typeof receiptSchema>>>;
 
 /** A message call (`eth_call`). */
@@ -50,16 +50,13 @@ export type Chain = Readonly<{
   head: () => Promise<Head>;
   /** In wei. */
   balance: (account: Hex) => Promise<bigint>;
-  /** How many transactions of the account are in blocks; with `pending`, in the node's pool as well. */
+  /** Counts the account's transactions in blocks; with `pending`, those in the node's pool as well. */
   transactionCount: (account: Hex, block: "latest" | "pending") => Promise<number>;
   /** In wei. */
   priorityFee: () => Promise<bigint>;
   receipt: (hash: Hex) => Promise<Receipt | undefined>;
   send: (rawTransaction: Hex) => Promise<SendOutcome>;
-  /**
-   * What a call would do in the next block: `pending`, because at `latest` some nodes answer with the time of a block that is
-   * long past.
-   */
+  /** Simulates a call in the next block: `pending`, because at `latest` some nodes answer with the time of a block that is long past. */
   simulate: (call: MessageCall) => Promise<JsonRpcAnswer>;
   /** The result of a view method. */
   read: (call: MessageCall) => Promise<Hex>;
@@ -67,7 +64,7 @@ export type Chain = Readonly<{
   recentLogs: (contract: Hex, topics: readonly Hex[], headNumber: number) => Promise<readonly (EventLog & Placed)[]>;
 }>;
 
-/** Where an event stands. */
+/** Transaction of an event. */
 type Placed = Readonly<{ transactionHash: Hex }>;
 
 const logBlocksMax = 100;
@@ -105,7 +102,7 @@ function callObject({ from, to, data, gas }: MessageCall): Record<string, unknow
 }
 
 /**
- * The result of a call that the node has no reason to refuse.
+ * Returns the result of a call that the node has no reason to refuse.
  *
  * @throws {ChainError} when it refused, or when the result has another shape than the method's.
  */

@@ -2,7 +2,7 @@ import * as Value from "ox/Value";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 
-/** What a transaction offers for one unit of gas, in wei (EIP-1559). */
+/** Fees that a transaction offers for one unit of gas, in wei (EIP-1559). */
 export type Fees = Readonly<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
 
 /** Quotes fees; one quote serves all transactions of the next moment. */

@@ -4,7 +4,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { writeCall } from "#daemon/json-rpc.ts";
 import { createBackoff, pause as timedPause, type Pause } from "#daemon/time.ts";
 
-/** Where new blocks are announced. */
+/** WebSocket URL at which new blocks are announced. */
 export type NewHeadsOptions = Readonly<{ url: string }>;
 
 export type NewHeadsDependencies = Readonly<{
@@ -16,7 +16,7 @@ export type NewHeadsDependencies = Readonly<{
 
 const reconnect = { initialMs: 1_000, maxMs: 30_000 } as const;
 const handshakeDeadlineMs = 10_000;
-/** How long the node may take to agree to the end of the connection before it is cut. */
+/** Time that the node may take to close the connection before it is cut. */
 const closeDeadlineMs = 500;
 const notification = z.object({ method: z.literal("eth_subscription") });
 

@@ -10,7 +10,7 @@ import type { Hex } from "#x402/hex.ts";
 /** A transaction ready to be sent, with the hash by which the chain will know it. */
 type SignedTransaction = Readonly<{ hash: Hex; rawTransaction: Hex }>;
 
-/** What is signed. */
+/** An EIP-1559 transaction to be signed. */
 type Transaction = Readonly<{
   chainId: number;
   nonce: number;

@@ -1,12 +1,12 @@
 import type { Hex } from "#x402/hex.ts";
 import type { SignatureCheck, SignedPayment } from "#x402/signed-payment.ts";
 
-/** How long the chain's word about a payment counts. Blocks come about as often, and a seller's work between the two questions is short. */
+/** Time for which the chain's verdict about a payment counts. Blocks come about as often, and a seller's work between the two questions is short. */
 export const verdictFreshMs = 2_000;
 
-/** What was found out about payments a moment ago, so that settling one asks neither its signature nor the chain a second time. */
+/** Verdicts about payments that were verified a moment ago, so that settling one checks neither its signature nor the chain a second time. */
 export type RecentVerdicts = Readonly<{
-  /** Whether the payer signed: as found before for this very signature, else as `recover` finds. */
+  /** Checks the payer's signature: by an earlier check of this very signature, else by `recover`. */
   isSigned: SignatureCheck;
   /** Notes that the chain, queried at that time, would take the payment. */
   noteGood: (payment: SignedPayment, verifiedAtMs: number) => void;
@@ -54,7 +54,7 @@ export function createRecentVerdicts(
   };
 }
 
-/** What the chain said of a payer's payments in one token, and when the last of them began or ended. */
+/** Verdicts about a payer's payments in one token, and the time at which the last settlement of one began or ended. */
 type PayerVerdicts = Readonly<{ changedAtMs: number | undefined; verifiedAtMs: Map<Hex, number> }>;
 
 /** Since settling one of a payer's payments ends what was said of the others, few are worth keeping. */

@@ -6,12 +6,12 @@ import { encodeInteger, type Hex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
-/** Who would settle, and with how much gas. */
+/** Account that would settle, and its gas limit. */
 export type ChainCheckOptions = Readonly<{ signer: Hex; gasLimit: number }>;
 
 /**
- * Asks the chain whether a payment would settle now. One simulated call answers for a good payment: the token itself checks
- * balance, nonce, time and signature. Only when it fails, a second request finds out why.
+ * Checks on the chain whether a payment would settle now. One simulated call answers for a good payment: the token
+ * itself checks balance, nonce, time and signature. Only when it fails, a second request finds out why.
  *
  * @throws {ChainError} when the node can't say.
  */

@@ -7,7 +7,7 @@ import { paths, readBy, readEnvelope, readRequirements } from "#x402/envelope.ts
 import { countCaller, identifyCaller, type Caller, type CallerFacts } from "../callers/caller.ts";
 import type { FacilitatorMetrics } from "../facilitator-metrics.ts";
 
-/** What is settled, and who does. */
+/** Network and schemes that are settled, and the account that does. */
 export type OperationsOptions = Readonly<{
   network: `eip155:${number}`;
   signer: Hex;
@@ -22,7 +22,7 @@ export type Operations = Readonly<{
 }>;
 
 export type OperationsDependencies = Readonly<{
-  /** What schemes settle with, on behalf of a caller. */
+  /** Returns the transfers that schemes settle with, on behalf of a caller. */
   transfersFor: (caller: Caller) => Transfers;
   metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle">;
 }>;
@@ -59,7 +59,7 @@ export function createOperations(
   };
 }
 
-/** Refused before anybody looked whose payment it is. */
+/** Builds the answer to a payment that was refused before its payer was known. */
 function refused(refusal: Refusal) {
   return { answer: { state: "refused", refusal }, payer: undefined } as const;
 }
@@ -92,7 +92,7 @@ export type PaymentRequest = Readonly<
   { paymentRequirements: unknown } & ({ paymentPayload: unknown } | { read: ReadPayment })
 >;
 
-/** A question that was read: what settles the payment, or why nothing here does. */
+/** A request that was read: the scheme that settles the payment, or why none here does. */
 export type ReadRequest = Readonly<{ by: SettlingScheme; order: Order<unknown> } | { refusal: Refusal }>;
 
 /**
@@ -120,7 +120,7 @@ function readRequest(
   return { by, order: { payment, requirements, accepted: envelope.accepted } };
 }
 
-/** The payment as its client sent it. */
+/** Returns the payment as its client sent it. */
 function sentIn(request: PaymentRequest): unknown {
   return "read" in request ? request.read.sent : request.paymentPayload;
 }

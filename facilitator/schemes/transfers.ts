@@ -12,7 +12,7 @@ import { refuseTime } from "../payment/validity.ts";
 import type { Engine } from "../settlement/engine.ts";
 import type { Recorded } from "../settlement/settlement.ts";
 
-/** What is settled, and for whom. */
+/** Network, tokens and payees that are served. */
 export type TransferOptions = Pick<Transfers, "assets"> &
   Readonly<{
     network: string;
@@ -80,8 +80,8 @@ export function createTransfers(
 }
 
 /**
- * Says that a payee is not served, if so. It counts for settlements that are not begun: one on record comes to its end whoever is
- * served by now, and its owner is notified.
+ * Refuses a payee that is not served; undefined if it is. It counts for settlements that are not begun: one on record
+ * comes to its end whoever is served by now, and its owner is notified.
  */
 function refusePayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefined {
   if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;
@@ -89,8 +89,9 @@ function refusePayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefin
 }
 
 /**
- * Why a payment whose settlement is on record is not good for another sale, if so. It still is for the sale that owns it, and for
- * anyone where nobody does: a client that comes back after `settlement_pending` has to get through.
+ * Explains why a payment whose settlement is on record is not good for another sale; undefined if it is. It still is
+ * for the sale that owns it, and for anyone where nobody does: a client that comes back after `settlement_pending` has
+ * to get through.
  */
 function refuseRecorded(recorded: Recorded, caller: Caller): Refusal | undefined {
   if (recorded.state === "failed") return recorded;

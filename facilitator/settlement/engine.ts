@@ -42,7 +42,7 @@ export type Engine = AsyncDisposable &
   Settler &
   Pick<Ownership, "noteVerified"> &
   Readonly<{
-    /** How far the settlement of a payment is, and who owns it; nothing when it was not begun. */
+    /** Reads the state and the owner of a payment's settlement; undefined if it was not begun. */
     progress: (payment: SignedPayment) => Promise<Recorded | undefined>;
     inFlight: () => number;
     /** Age of the oldest settlement under way here, in milliseconds; 0 when none is. */

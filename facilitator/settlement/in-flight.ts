@@ -5,22 +5,22 @@ import type { Attempt, Settlement } from "./settlement.ts";
 /** A settlement under way. Its state changes; whoever changes it does so without an await between reading and writing. */
 export type InFlight = {
   readonly settlement: Settlement;
-  /** What those who wait are answered, or why nothing was sent. Never rejects. */
+  /** Answer to those who wait, or the error for which nothing was sent. Never rejects. */
   readonly ended: Promise<SettleAnswer | Error>;
   readonly end: (answer: SettleAnswer | Error) => void;
   /** Signed and journalled transactions, oldest first; empty while nothing was sent. */
   attempts: readonly Attempt[];
-  /** When a node was last given one of the transactions; 0 if it was not since this process began. */
+  /** Time at which a node was last given one of the transactions; 0 if none was since this process began. */
   sentAtMs: number;
-  /** Who gets a success; nobody for now where it is not there. */
+  /** Caller that gets a success; undefined if nobody does for now. */
   owner: string | undefined;
   /** Waits for the submitter, which will sign a transaction for it. */
   queued: boolean;
   /** Its caller gave up before anything was signed; nothing will be. */
   abandoned: boolean;
-  /** Since when its transactions look lost, that is: their nonces are used and they have no receipt. */
+  /** Time since which its transactions look lost, that is: their nonces are used and they have no receipt. */
   lostSinceMs: number | undefined;
-  /** The last diagnosis that left it open, while its cause lasts: how often there was one, and when the next is due. */
+  /** The last diagnosis that left it open, while its cause lasts: the number of diagnoses, and the time of the next. */
   diagnosed: Readonly<{ cause: string; times: number; againAtMs: number }> | undefined;
 };
 

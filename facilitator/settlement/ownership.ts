@@ -4,9 +4,10 @@ import type { Hex } from "#x402/hex.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 
 /**
- * Who owns a settlement on record. The first call of `/settle` owns the payment: column `owner` is written by the statement that puts
- * the settlement on record. Only its owner gets a success, so that one payment never pays two sellers, or one seller twice.
- * Whoever owns nothing by now leaves the column empty, and the next caller may take it. Each method is one statement.
+ * Ownership of settlements on record. The first call of `/settle` owns the payment: column `owner` is written by the
+ * statement that puts the settlement on record. Only its owner gets a success, so that one payment never pays two
+ * sellers, or one seller twice. Whoever owns nothing by now leaves the column empty, and the next caller may take it.
+ * Each method is one statement.
  */
 export type Ownership = Readonly<{
   /** Makes a caller the owner of what nobody owns. True when it is theirs now, or was before. */
@@ -50,13 +51,14 @@ export function createOwnership(
   };
 }
 
-/** What is known of a settlement, and who asks. */
+/** Answer about a settlement, and the caller that it is for. */
 type KnownSettlement = Readonly<{ id: Hex; answer: SettleAnswer; caller: Caller; isOwner: boolean }>;
 
 /**
- * What a caller is answered. Anyone may know that nothing was charged; a success, or that there may be one, is for the owner.
- * A caller without a name that gets `settlement_pending` can't be known again, so the settlement is nobody's from then on: the
- * next call gets the outcome. So the retry of `@x402/core`'s middleware does, and a client that comes back with its payment.
+ * Derives the answer for one caller. Anyone may know that nothing was charged; a success, or that there may be one, is
+ * for the owner. A caller without a name that gets `settlement_pending` can't be known again, so the settlement is
+ * nobody's from then on: the next call gets the outcome. So the retry of `@x402/core`'s middleware does, and a client
+ * that comes back with its payment.
  */
 export async function answerFor(
   { id, answer, caller, isOwner }: KnownSettlement,

@@ -14,9 +14,9 @@ export type Settlement = Readonly<{
   /** Seconds since 1970; from then on the authorization can't be used any more (EIP-3009). */
   validBefore: bigint;
   callData: Hex;
-  /** When it was first requested, in milliseconds since 1970: kept in the ledger, so that no restart makes it younger. */
+  /** Time of its first request, in milliseconds since 1970: kept in the ledger, so that no restart makes it younger. */
   begunAtMs: number;
-  /** Who requested it first, where that is known; who owns it now is said by the ledger (`ownership.ts`). */
+  /** Caller that requested it first, if known; its owner now is in the ledger (`ownership.ts`). */
   owner: string | undefined;
 }>;
 
@@ -34,15 +34,15 @@ export type Attempt = Readonly<{
 }>;
 
 /**
- * What lasts of a settlement: a row of the ledger, and who owns it; nobody where there is no owner. What callers are answered is another
- * union, `Answer` of `x402/answer.ts`.
+ * Record of a settlement in the ledger, with its owner; undefined if nobody owns it. What callers are answered is
+ * another union, `Answer` of `x402/answer.ts`.
  */
 export type Recorded = Readonly<(Begun | Outcome) & { owner: string | undefined }>;
 
 /** Under way; with its newest transaction where there is one and it was requested. */
 type Begun = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
 
-/** How a settlement ended, for good. */
+/** Final outcome of a settlement. */
 export type Outcome = Readonly<
   { state: "settled"; transaction: Hex } | { state: "failed"; transaction: Hex; reason: Reason; message: string }
 >;

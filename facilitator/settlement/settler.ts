@@ -11,7 +11,7 @@ import { answerFor, type Ownership } from "./ownership.ts";
 import type { Recorded, Settlement } from "./settlement.ts";
 import type { Submitter } from "./submit/submitter.ts";
 
-/** How long and how many. */
+/** Time limits of waiting for outcomes, and most settlements under way. */
 export type SettlerOptions = ReceiptTime & Readonly<{ inFlightMax: number }>;
 
 export type SettlerDependencies = Readonly<{
@@ -64,7 +64,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     }
   };
 
-  /** Who owns what the ledger has: its owner, or else whoever requested `entry`. */
+  /** Returns the owner of a recorded settlement: the ledger's, or else whoever requested `entry`. */
   const ownerAfter = async ({ owner }: Recorded, { settlement, owner: claimant }: InFlight) => {
     if (owner !== undefined || claimant === undefined) return owner;
     return (await ownership.acquire(settlement.id, claimant)) ? claimant : undefined;
@@ -108,7 +108,7 @@ async function adopt(entry: InFlight, { owner }: Caller, ownership: Ownership): 
   if (!(await ownership.acquire(entry.settlement.id, owner))) entry.owner = undefined;
 }
 
-/** A payment as it is written down, with who requests it and when. */
+/** Builds the settlement of a payment, with who requests it and when. */
 export function toSettlement(payment: SignedPayment, owner: string, begunAtMs: number): Settlement {
   const { id, asset, payer, payTo, amount, authorization, callData } = payment;
   const { nonce, validBefore } = authorization;
@@ -153,10 +153,10 @@ export class OverloadError extends Error {
   }
 }
 
-/** How long a caller waits for an outcome: as a rule, and at most once the process is to stop. */
+/** Time that a caller waits for an outcome: as a rule, and at most once the process is to stop. */
 export type ReceiptTime = Readonly<{ receiptTimeoutMs: number; drainMs: number }>;
 
-/** The ending, or `undefined` when it takes too long or the process is to stop, which `signal` says. */
+/** Waits for the ending; `undefined` if it takes too long or the process is to stop, which `signal` says. */
 export async function waitWithinReceiptTimeout<Ending>(
   ended: Promise<Ending>,
   { receiptTimeoutMs, drainMs }: ReceiptTime,

@@ -33,8 +33,9 @@ export type SettlingDependencies = Readonly<{
 }>;
 
 /**
- * What signs, sends and follows the transactions of one signer. Only one may do so at a time, because it gives out the signer's
- * nonces. Disposing of it waits until what was signed has been sent; what has no outcome by then is taken up by the next one.
+ * Signs, sends and follows the transactions of one signer. Only one may do so at a time, because it gives out the
+ * signer's nonces. Disposing of it waits until what was signed has been sent; what has no outcome by then is taken up
+ * by the next one.
  */
 export type Settling = AsyncDisposable &
   Readonly<{
@@ -92,7 +93,7 @@ export async function startSettling(
   };
 }
 
-/** What the audit log says of a settlement that has come to its end. */
+/** Builds the audit entry of a settlement that has ended. */
 function auditSettlement(
   { id, payer, payTo, asset, amount, authorizationNonce: nonce }: Settlement,
   outcome: Outcome,

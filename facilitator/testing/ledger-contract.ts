@@ -49,7 +49,7 @@ export function openLedgerOver(store: SqlStore): LedgerUnderTest {
   };
 }
 
-/** What every settlement ledger does, whatever keeps it. `open` opens its own empty one for a name. */
+/** Tests that every settlement ledger has to pass, whatever keeps it. `open` opens its own empty one for a name. */
 export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): void {
   let count = 0;
   const scene = async (guard: () => Promise<void> = async () => undefined) => {

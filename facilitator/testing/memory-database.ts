@@ -1,7 +1,7 @@
 import type { Hex } from "#x402/hex.ts";
 import * as rows from "./memory-tables.ts";
 
-/** Who has the right to settle, and who reads that now in a transaction, so that nobody can change it. */
+/** The lease of the right to settle, with its holder, term and expiry. */
 export type LeaseRow = { holder: object; term: number; expiresAtMs: number };
 
 /**
@@ -28,7 +28,7 @@ export type MemoryDatabase = Readonly<{
 
 /** One replica's connection to the database. Each of its legs may take time, and fail with `StoreError`. */
 export type Link = Readonly<{
-  /** Whose it is. */
+  /** Name of the replica that has it. */
   replica: string;
   /** A statement goes to the database. It may still arrive when its sender has given up or is gone. */
   send: (what: string) => Promise<void>;
@@ -40,7 +40,7 @@ export type Link = Readonly<{
   within: <T>(work: Promise<T>) => Promise<T>;
 }>;
 
-/** Whose writes these are. The guard throws when they may not be made now. */
+/** Term whose writes these are. The guard throws when they may not be made now. */
 export type Writer = Readonly<{ term: number; guard: () => Promise<void> }>;
 
 /** Creates an empty database. */
@@ -67,7 +67,7 @@ export function runStatement<T>(link: Link, what: string, work: () => T): Promis
   return link.within(run());
 }
 
-/** What a guarded transaction does, and for whom. */
+/** A guarded transaction, and the term that it writes in. */
 type GuardedWrite = Readonly<{ kind: string; ids: readonly Hex[]; writer: Writer }>;
 
 /** Runs a write in a transaction that begins with its guard. */

@@ -21,7 +21,7 @@ export type SimulationOptions = Readonly<{
   sabotage?: Sabotage;
 }>;
 
-/** What a run found: sentences about what must not be, none where all is well; and how many terms and answers there were. */
+/** Result of a run: sentences about what must not be, none if all is well; and the numbers of terms and answers. */
 export type SimulationResult = Readonly<{ problems: readonly string[]; terms: number; answers: number }>;
 
 const startMs = 1_800_000_000_000;

@@ -3,11 +3,11 @@ import type { Pause } from "#daemon/time.ts";
 /** A part of a simulation that can stop: what it waits for goes on only while it runs. */
 export type Actor = {
   readonly name: string;
-  /** How fast its clock runs, of true time. */
+  /** Rate of its clock, relative to true time. */
   readonly clockRate: number;
-  /** Until when it stands still, as a stopped process does. */
+  /** Time until which it stands still, as a stopped process does. */
   stoppedUntilMs: number;
-  /** It is gone, and nothing that it waits for ever comes. */
+  /** Whether it is gone; nothing that it waits for ever comes then. */
   isDead: boolean;
 };
 
@@ -30,7 +30,7 @@ export type Scheduler = Readonly<{
 type Turn = Readonly<{ actor: Actor; go: () => void }>;
 type Timer = Readonly<{ actor: Actor; dueMs: number; go: () => void }>;
 
-/** How often time goes on while something could still be done now. */
+/** Probability that time goes on while something could still be done now. */
 const timePasses = 0.12;
 /** Enough ticks for what was let go to arrive at where it waits next; more are no harm, and fewer only another order. */
 const ticks = 12;
@@ -95,7 +95,7 @@ export function createScheduler(seed: number, startMs: number): Scheduler {
   };
 }
 
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
+/** Creates a generator of numbers from 0 to 1 that a seed decides (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

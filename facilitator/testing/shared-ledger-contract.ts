@@ -19,7 +19,7 @@ const marginMs = 20;
 const rival = { ...settlement, id: `0x${"2e".repeat(32)}` } as const;
 const settled = { state: "settled", transaction: attempt.hash } as const;
 
-/** What every ledger does that replicas share, whatever keeps it. `open` opens an empty database. */
+/** Tests that every ledger that replicas share has to pass, whatever keeps it. `open` opens an empty database. */
 export function testSharedLedger(open: () => Promise<SharedDatabase>): void {
   testLease(open);
   testRequests(open);

@@ -24,13 +24,13 @@ export type SimulatedReplica = Readonly<{
   stop: () => Promise<void>;
 }>;
 
-/** What a replica shares with others. */
+/** Parts of the simulation that replicas share. */
 export type Surroundings = Readonly<{
   scheduler: Scheduler;
   database: MemoryDatabase;
   chain: SimulatedChain;
   settlements: readonly Settlement[];
-  /** How likely a statement's answer or a node's is an error now. */
+  /** Probability that a statement's answer or a node's is an error now. */
   faultRate: () => number;
   log: Logger;
 }>;
@@ -51,7 +51,7 @@ const options: SettlingOptions = {
   },
 };
 
-/** How long a replica waits for a statement. */
+/** Time that a replica waits for a statement. */
 const statementTimeoutMs = 5_000;
 
 /** Starts a replica. Its clock may run faster or slower than the database's. */

@@ -2,7 +2,7 @@ import type { Scheduler } from "./scheduler.ts";
 import type { SimulatedChain } from "./simulated-chain.ts";
 import type { SimulatedReplica } from "./simulated-replica.ts";
 
-/** What may be troubled: the replicas that run, by name, and the chain. */
+/** Parts that may be troubled: the replicas that run, by name, and the chain. */
 export type Trouble = Readonly<{
   scheduler: Scheduler;
   replicas: Map<string, SimulatedReplica>;

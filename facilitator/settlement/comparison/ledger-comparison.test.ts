@@ -19,7 +19,7 @@ const notOnChain = "the ledger says that a payment is settled, and the chain doe
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** What the chain has of a settlement that was paid. */
+/** Builds the chain's receipt of a settlement that was paid. */
 function receiptOf(transactionHash: Hex): Receipt {
   const topics = [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)];
   const logs = [{ address: asset, topics, data: `0x${encodeInteger(amount)}` as const }];

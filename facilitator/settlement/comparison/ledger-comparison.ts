@@ -2,15 +2,14 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createLedgerWalk, type Mismatch, type WalkDependencies } from "./ledger-walk.ts";
 
-/** What comparing has found. */
+/** Result of the comparisons so far. */
 export type LedgerComparison = Readonly<{
   /** Settlements that the ledger says are settled, and that the chain does not have; `undefined` when the last look failed. */
   mismatches: number | undefined;
-  /** When the last look began that did not fail, in milliseconds since 1970. */
+  /** Start of the last look that did not fail, in milliseconds since 1970. */
   atMs: number;
 }>;
 
-/** How often a comparison looks. */
 export type LedgerComparisonOptions = Readonly<{ compareIntervalMs: number }>;
 
 type Dependencies = WalkDependencies &
@@ -20,7 +19,7 @@ type Dependencies = WalkDependencies &
     isSettler: () => boolean;
   }>;
 
-/** Compares, now and then. Disposing of it ends that. */
+/** A comparison that runs at intervals. Disposing of it ends that. */
 export type ComparedLedger = AsyncDisposable &
   Readonly<{
     /** `undefined` before the first look that did not fail, and in a replica that does not settle. */

@@ -6,7 +6,7 @@ import { showsTransfer } from "../track/diagnosis.ts";
 /** A settlement that the ledger has and the chain has not. */
 export type Mismatch = FinishedSettlement &
   Readonly<{
-    /** What the chain has instead. */
+    /** Description of what the chain has instead. */
     found: string;
     /** The node's newest block is older than the settlement, so that its silence says nothing about the chain. */
     isNodeBehind: boolean;
@@ -20,7 +20,7 @@ export type WalkDependencies = Readonly<{
   clock: () => number;
 }>;
 
-/** What is known after a look, which began at `atMs` (milliseconds since 1970). */
+/** Result of a look, which began at `atMs` (milliseconds since 1970). */
 type Looked = Readonly<{ mismatches: readonly Mismatch[]; atMs: number }>;
 
 /** Goes through what was settled lately, a stretch at each look. */
@@ -29,13 +29,13 @@ export type LedgerWalk = Readonly<{
   look: () => Promise<Looked>;
 }>;
 
-/** How far back the walk goes: a reorganisation, or a node that lost data, shows in what was settled lately. */
+/** Age of the oldest settlement that is compared: a reorganisation, or a node that lost data, shows in what was settled lately. */
 const windowMs = 3_600_000;
 /** With several nodes behind one URL, one that lags may not have the newest blocks yet. */
 const settledLongEnoughMs = 30_000;
 /** Settlements of one look that were not found mismatched before: at the default interval, more than eight a second. */
 const walkedMax = 500;
-/** Of those known to be mismatched, how many are looked at again, those first that were looked at longest ago. */
+/** Known mismatches that are looked at again in one look, the longest unchecked first. */
 const againMax = 100;
 /** Mismatches that are remembered. */
 const knownMax = 1_000;
@@ -91,7 +91,7 @@ async function compare(
   return mismatched;
 }
 
-/** What the chain lacks of a settlement; `undefined` where it has all. */
+/** Describes what the chain lacks of a settlement; `undefined` if it has all. */
 function lackOf(settlement: FinishedSettlement["settlement"], receipt: Receipt | undefined): string | undefined {
   if (receipt === undefined) return "no receipt";
   if (receipt.status !== 1) return "a transaction that was reverted";

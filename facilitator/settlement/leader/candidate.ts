@@ -99,7 +99,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
 /** Queries the database, and notices whether it answers. */
 function createQuerying({ log }: Pick<CandidateDependencies, "log">) {
   let state: ReadinessCheck = { ok: true, message: "answers" };
-  /** What the work gives, or nothing when the database can't be used now. */
+  /** Returns the result of the work; undefined if the database can't be used now. */
   const querying = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       const result = await work();

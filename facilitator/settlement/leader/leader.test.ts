@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Sabotage } from "../../testing/memory-database.ts";
 import { simulateReplicas } from "../../testing/replica-simulation.ts";
 
-/** How many orders of events are tried; a seed that finds something is printed, and can be run alone by the first of these numbers. */
+/** First seed and number of seeds to try, each an order of events; one that finds something is printed, and can be run alone as the first. */
 const firstSeed = Number(process.env["GATEHOUSE_TEST_FIRST_SEED"] ?? 1);
 const seeds = Number(process.env["GATEHOUSE_TEST_SEEDS"] ?? 500);
 

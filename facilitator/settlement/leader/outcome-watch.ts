@@ -3,14 +3,14 @@ import { createPollLoop, type PollDependencies } from "../track/poll-loop.ts";
 import type { Recorded } from "../settlement.ts";
 import type { Requests } from "./requests.ts";
 
-/** What is on record of a settlement that ended. */
+/** Record of a settlement that ended. */
 export type EndedRecord = Exclude<Recorded, { state: "begun" }>;
 
 /** A settlement that somebody in this process waits for. */
 export type Watched = Readonly<{
-  /** What is on record at the end, or that nothing is any more. Never rejects. */
+  /** Record at the end, or `gone` if there is none any more. Never rejects. */
   ended: Promise<EndedRecord | "gone">;
-  /** Its newest transaction, as far as is known. */
+  /** Its newest known transaction. */
   transaction: () => Hex | undefined;
   /** Waits no longer. */
   leave: () => void;
@@ -20,7 +20,7 @@ export type Watched = Readonly<{
 export type OutcomeWatch = AsyncDisposable &
   Readonly<{
     watch: (id: Hex) => Watched;
-    /** How many waits there are. */
+    /** Number of waits. */
     size: () => number;
   }>;
 

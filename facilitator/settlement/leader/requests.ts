@@ -13,17 +13,17 @@ export type Requests = Readonly<{
    * same authorization nonce.
    */
   add: (settlement: Settlement) => Promise<boolean>;
-  /** What is on record about settlements, with the newest transaction of each; those that are not there are not in the answer. */
+  /** Reads the records of settlements, with the newest transaction of each; settlements without a record are left out. */
   states: (ids: readonly Hex[]) => Promise<ReadonlyMap<Hex, Recorded>>;
-  /** Why the last request for a settlement came to nothing, if one did. */
+  /** Returns the reason for which the last request for a settlement was declined, if one was. */
   unsentReason: (id: Hex) => Promise<string | undefined>;
 }>;
 
-/** What only the replica that settles does with requests. */
+/** Requests as the one replica that settles handles them. */
 export type LeaderRequests = Readonly<{
   /** Settlements that were requested and have no transaction yet, oldest first. */
   waiting: (countMax: number) => Promise<readonly Settlement[]>;
-  /** Takes requests back that could not be sent, and says why. Nothing was sent, and nothing will be until it is requested again. */
+  /** Withdraws a request that could not be sent, and records why. Nothing was sent, and nothing will be until it is requested again. */
   decline: (id: Hex, message: string) => Promise<void>;
 }>;
 

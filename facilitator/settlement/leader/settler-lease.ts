@@ -18,7 +18,7 @@ export class TermEndedError extends Error {
  * that number: a replica that was cut off and comes back can write nothing once another has begun its term.
  */
 export type SettlerLease = Readonly<{
-  /** Begins a term when nobody has one; its number. */
+  /** Begins a term if nobody has one, and returns its number. */
   acquire: () => Promise<number | undefined>;
   /** False when the term is over. */
   renew: (term: number) => Promise<boolean>;
@@ -32,13 +32,13 @@ type TermGuard = Readonly<{
   guard: (term: number) => (connection: SqlConnection) => Promise<void>;
 }>;
 
-/** How long a term outlives its last renewal, by the database's clock. */
+/** Time that a term outlives its last renewal, by the database's clock. */
 export const termLifeMs = 4_000;
 
 /**
- * How long a replica trusts a renewal, by its own clock, from before it requested it: less than the term's life, so that a leader
- * that can't renew has ended its term when another one begins. Holds for a process that runs, and whose clock is not slower than the
- * database's by an eighth. For one that was stopped there is the guard.
+ * Time for which a replica trusts a renewal, by its own clock, from before it requested it: less than the term's life,
+ * so that a leader that can't renew has ended its term when another one begins. Holds for a process that runs, and
+ * whose clock is not slower than the database's by an eighth. For one that was stopped there is the guard.
  */
 export const leaseTrustMs = 3_500;
 
@@ -78,7 +78,7 @@ export type LeaseClaim = Readonly<{
   drop: () => void;
 }>;
 
-/** How long a replica may trust its lease. It counts from before each question, since nobody knows when the database answered it. */
+/** Deadline until which a replica may trust its lease. It counts from before each question, since nobody knows when the database answered it. */
 export type LeaseDeadline = Disposable & Readonly<{ claim: () => LeaseClaim }>;
 
 /** Creates a deadline that has not begun. `onPassed` is called when a lease was not renewed in time. */

@@ -4,7 +4,7 @@ import { createOwnership, type Ownership } from "../ownership.ts";
 import { createRequests, type LeaderRequests, type Requests } from "./requests.ts";
 import { createSettlerLease, type SettlerLease } from "./settler-lease.ts";
 
-/** What the leader of one term reads and writes; every write throws `TermEndedError` once the term is over. */
+/** Ledger and requests of the leader of one term; every write throws `TermEndedError` once the term is over. */
 export type TermLedger = Readonly<{ ledger: Ledger; requests: LeaderRequests }>;
 
 /** A ledger that replicas share, as one of them sees it. Any method throws `StoreError` when the database can't be used now. */

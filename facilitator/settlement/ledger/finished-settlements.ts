@@ -11,9 +11,9 @@ export type FinishedSettlement = Readonly<{ settlement: Settlement; transaction:
 /** A place in the order in which settlements finished; those of one millisecond follow each other by id, and `""` is before them all. */
 export type LedgerPlace = Readonly<{ finishedAtMs: number; id: string }>;
 
-/** What a ledger has of settlements that are over. Reads alone. */
+/** Finished settlements of a ledger. Read only. */
 export type FinishedSettlements = Readonly<{
-  /** Those settled after a place and before a moment in milliseconds since 1970, the oldest first. @throws {StoreError} */
+  /** Lists those settled after a place and before a moment in milliseconds since 1970, the oldest first. @throws {StoreError} */
   settledAfter: (place: LedgerPlace, beforeMs: number, max: number) => Promise<readonly FinishedSettlement[]>;
 }>;
 

@@ -5,14 +5,14 @@ import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./schema.ts";
 
-/** Where a ledger stands, and whether the next process of the facilitator opens it while this one still has it. */
+/** Place of a ledger, and whether the next process of the facilitator opens it while this one still has it. */
 export type LedgerPlace = Readonly<{ path?: string | undefined; isHandedOver?: boolean | undefined }> &
   PostgresSettings;
 
 /** A store with the ledger's tables; `isShared` when other processes may have it as well. */
 type OpenStore = Readonly<{ store: SqlStore; isShared: boolean }>;
 
-/** Where settlements are kept when nothing else is said. */
+/** Default path of the ledger's file. */
 export const defaultLedgerPath = ".gatehouse/facilitator.sqlite";
 
 /**

@@ -3,7 +3,7 @@ import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
 import type { Attempt, Recorded, Settlement } from "../settlement.ts";
 
-/** What names an authorization. Addresses are kept in lower case, so that equal ones are equal. */
+/** Returns the key of an authorization. Addresses are kept in lower case, so that equal ones are equal. */
 export function toAuthorizationKey({
   asset,
   payer,

@@ -11,7 +11,7 @@ import type { Attempt } from "../settlement.ts";
 export type SendDependencies = SigningDependencies &
   Readonly<{ chain: Chain; ledger: Ledger; fees: FeeQuotes; book: InFlightBook; log: Logger }>;
 
-/** What became of a batch: how many transactions were signed, and the jobs that need another one at once. */
+/** Result of sending a batch: the number of transactions signed, and the jobs that need another one at once. */
 export type SentBatch = Readonly<{ signed: number; again: readonly Job[] }>;
 
 /** A settlement may meet foreign transactions at its nonce this often before it is left to the tracker. */
@@ -77,7 +77,7 @@ async function send(chain: Chain, rawTransaction: SignedJob["attempt"]["rawTrans
   }
 }
 
-/** Deals with a transaction that the node did not take. Whether it needs another one, because its nonce is someone else's. */
+/** Handles a transaction that the node did not take. Returns whether its job needs another one, because its nonce is someone else's. */
 async function isForeignNonce(
   { job: { entry, replaced }, attempt }: SignedJob,
   outcome: Exclude<SendOutcome, { kind: "accepted" }>,
@@ -119,7 +119,7 @@ export type Job = Readonly<{ entry: InFlight; replaced: Attempt | undefined }>;
 /** A job with its signed transaction. */
 type SignedJob = Readonly<{ job: Job; attempt: Attempt }>;
 
-/** How transactions are made. */
+/** Chain and fee limits of the transactions to sign. */
 type SigningOptions = Readonly<{
   chainId: number;
   gasLimit: number;

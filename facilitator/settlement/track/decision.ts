@@ -6,7 +6,7 @@ import { type Cause, showsTransfer } from "./diagnosis.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Attempt, Outcome } from "../settlement.ts";
 
-/** What the chain showed at one moment. */
+/** State of the chain at one moment. */
 export type Observation = Readonly<{
   head: Head;
   /** The signer's next nonce, by the blocks that there are. */
@@ -16,7 +16,7 @@ export type Observation = Readonly<{
   nowMs: number;
 }>;
 
-/** When to do what, and how far a fee may rise. */
+/** Times at which to act, and limits on raising a fee. */
 export type DecisionOptions = Readonly<{
   confirmations: number;
   bumpAfterMs: number;
@@ -25,7 +25,7 @@ export type DecisionOptions = Readonly<{
 }>;
 
 /**
- * What to do about one settlement.
+ * Decision about one settlement.
  * - `diagnose`: its own transactions did not carry it out and will not; find out whether someone else's did.
  * - `resend`: give the node the same signed bytes again.
  * - `replace`: offer a higher fee at the same nonce.

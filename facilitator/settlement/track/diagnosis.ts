@@ -10,10 +10,10 @@ import {
 import type { InFlight } from "../in-flight.ts";
 import type { Outcome, Settlement } from "../settlement.ts";
 
-/** Why a settlement is diagnosed: see `Decision`. */
+/** Cause for which a settlement is diagnosed: see `Decision`. */
 export type Cause = "reverted" | "lost" | "expired";
 
-/** What the diagnosis found: the outcome, that it is to be sent again, or nothing certain yet. */
+/** Finding of a diagnosis: the outcome, that it is to be sent again, or nothing certain yet. */
 export type Finding = Readonly<{ kind: "outcome"; outcome: Outcome } | { kind: "send_anew" } | { kind: "uncertain" }>;
 
 /**

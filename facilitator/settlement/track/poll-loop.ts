@@ -1,7 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
 import { createBackoff, createWakeablePause, type Pause } from "#daemon/time.ts";
 
-/** How often to look. */
 export type PollOptions = Readonly<{ intervalMs: number }>;
 
 export type PollDependencies = Readonly<{

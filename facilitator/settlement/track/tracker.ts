@@ -65,7 +65,7 @@ export function createTracker(options: DecisionOptions, dependencies: TrackerDep
   };
 }
 
-/** Receipts of all transactions that could have one. */
+/** Fetches the receipts of all transactions that could have one. */
 async function receiptsOf(
   entries: readonly InFlight[],
   seen: Observation,
