@@ -6,10 +6,10 @@ import { within } from "#daemon/time.ts";
 import type { SaleFacts } from "./sale/sale-lines.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 
-/** What a client is given of an upstream's. */
+/** Outcomes that give the client an upstream's response. */
 type Given = Extract<SaleOutcome, { kind: "sold" | "declined" }>;
 
-/** How it gets to the client. */
+/** Response, memory and time limit of a delivery. */
 type Sending = Readonly<{ outgoing: ServerResponse; memory: ConnectionMemory; deliveryTimeoutMs: number }>;
 
 type About = Readonly<{ facts: SaleFacts; lines: BoundedLog }>;
@@ -36,7 +36,7 @@ export async function followDelivery(
   return record(delivery.undelivered(), { facts, lines });
 }
 
-/** Why an answer did not get to its end; its connection is gone then. */
+/** Waits until an answer was sent. Returns why it was not, if so; its connection is gone then. */
 async function waitForEnd(outgoing: ServerResponse, deliveryTimeoutMs: number): Promise<unknown> {
   try {
     await within("the delivery", deliveryTimeoutMs, finished(outgoing, { readable: false }));

@@ -24,19 +24,19 @@ export type PaidRoutesDependencies = Readonly<{
   sell: (request: SaleRequest) => Promise<SaleOutcome>;
   /** Does what a request is for that this account has paid. */
   work: (request: PaidRequest, payer: string) => Promise<UpstreamResult>;
-  /** What responses are held in, from the upstream until their clients have taken them. */
+  /** Memory that responses are held in, from the upstream until their clients have taken them. */
   memory: MemoryBudget;
   metrics: PaymentMetrics;
   log: Logger;
 }>;
 
-/** What is sold, and how it is delivered. */
+/** Routes that are sold, and settings of their delivery. */
 export type PaidRoutesOptions = Readonly<{
   routes: Pick<LiveRoutes, "find" | "taken">;
   publicUrl: string | undefined;
-  /** How long a client may take to receive a response that it bought. */
+  /** Time that a client may take to receive a response that it bought. */
   deliveryTimeoutMs: number;
-  /** Whose address requests come from. */
+  /** Finds the address that requests come from. */
   client: ClientAddress;
   /** The schemes that payments are read by. Default: all that are known. */
   schemes?: readonly Scheme[];
@@ -65,7 +65,7 @@ export function addPaidRoutes(app: App, options: PaidRoutesOptions, dependencies
   });
 }
 
-/** What a client requests: the method, and path with query as it sent them. */
+/** Request line of a client: the method, and path with query as it sent them. */
 type Target = Readonly<{ method: Route["method"]; target: string }>;
 
 type Serving = PaidRoutesDependencies & Readonly<{ lines: SaleLines }>;
@@ -196,7 +196,7 @@ type Ended = Readonly<{
   serving: Serving;
 }>;
 
-/** Writes how a sale ended, and sees what it gives to the client to its end. */
+/** Logs how a sale ended, and follows the delivery of what it gives to the client. */
 function concludeSale(c: Context, facts: SaleFacts, { outcome, memory, options, serving }: Ended): void {
   const { lines } = serving;
   logOutcome(lines, facts, outcome);

@@ -112,7 +112,7 @@ function sellWithin({ inFlightMax }: ResourceServerSettings["payment"], sale: Sa
   );
 }
 
-/** What is written down of payments: for this server, and for people. */
+/** Opens the records of payments: for this server, and for people. */
 async function openBooks(settings: ResourceServerSettings, context: ServiceContext, clock: () => number) {
   const { log, mask, resources, isHandedOver } = context;
   const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log, isHandedOver }));
@@ -121,7 +121,7 @@ async function openBooks(settings: ResourceServerSettings, context: ServiceConte
   return { claims, audit: resources.use(audit) };
 }
 
-/** The port that sells, and the proxies before it. */
+/** Builds the options of the port that sells, with the proxies before it. */
 function sellingPort(
   { host, port, requestTimeoutMs, proxyProtocol }: ResourceServerSettings["listen"],
   { isTrusted }: ClientAddress,

@@ -103,7 +103,7 @@ function init({ status, headers }: SoldResponse): ResponseInit {
   return { status, headers: headers.map(([name, value]) => [name, value]) };
 }
 
-/** Statuses that have no body (RFC 9110) must be made without one. */
+/** Returns the body, or null for a status without one (RFC 9110): such a response must be made without a body. */
 function bodyOf({ status, body }: SoldResponse): Uint8Array<ArrayBuffer> | null {
   return status === 204 || status === 205 ? null : body;
 }

@@ -3,7 +3,7 @@ import { operationsApi } from "#daemon/http/operations-api.ts";
 import type { Api, ApiOperation } from "#daemon/http/open-api.ts";
 import type { ResourceServerSettings } from "./settings.ts";
 
-/** What the resource server answers by itself, at its port for operators and at the one that sells; what is sold is not in it. */
+/** Describes what the resource server answers by itself, at its port for operators and at the one that sells; what is sold is not in it. */
 export function describeResourceServerApi(
   { publicUrl, listen }: Pick<ResourceServerSettings, "publicUrl" | "listen">,
   { sellsTokens }: Readonly<{ sellsTokens: boolean }>,

@@ -144,5 +144,5 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
   ),
 });
 
-/** What {@link resourceServerSettings} reads. */
+/** {@link resourceServerSettings}, parsed. */
 export type ResourceServerSettings = z.output<typeof resourceServerSettings.schema>;

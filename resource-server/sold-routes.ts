@@ -5,7 +5,7 @@ import type { Route } from "./routes/route.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { explainUnsignedTokens } from "./token-issuer.ts";
 
-/** What a running server sells. */
+/** Routes that a running server sells. */
 export type SoldRoutes = LiveRoutes &
   Readonly<{ /** Names of the schemes that routes were sold by at the start. */ schemes: readonly string[] }>;
 

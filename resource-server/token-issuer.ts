@@ -8,7 +8,6 @@ import type { SoldResponse } from "./claims/payment-claim.ts";
 const keyName = "GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY";
 const keyForm = 'a private key in PEM (PKCS #8), P-256 or Ed25519, e.g. of "openssl genpkey -algorithm ed25519"';
 
-/** How tokens are signed. */
 export type TokenIssuerOptions = Readonly<{
   /** Private key, PEM (PKCS #8): P-256 or Ed25519. */
   privateKey?: Secret | undefined;
@@ -18,7 +17,7 @@ export type TokenIssuerOptions = Readonly<{
 
 /** Signs the tokens that are sold (specification, Authentication, 4: a short-lived JSON Web Token after payment). */
 export type TokenIssuer = Readonly<{
-  /** A response with a token for an account, good from now for as long as the terms say. */
+  /** Makes a response with a token for an account, good from now for as long as the terms say. */
   issue: (account: string, terms: TokenTerms) => Promise<SoldResponse>;
   /** The public key that tokens are verified with (RFC 7517). */
   keySet: JSONWebKeySet;
@@ -41,7 +40,7 @@ export async function openTokenIssuer(
   throw new StartupError(unsigned);
 }
 
-/** What is wrong where a route sells tokens and there is no key to sign them. */
+/** Explains what is wrong if a route sells tokens and there is no key to sign them; undefined if nothing is. */
 export function explainUnsignedTokens(
   routes: readonly Route[],
   { privateKey }: Pick<TokenIssuerOptions, "privateKey">,

@@ -11,9 +11,9 @@ import type { ClaimKey, FoundClaim, NewClaim, PaymentClaim, SoldResponse } from 
  */
 export type ClaimLedger = Readonly<{
   find(key: ClaimKey): Promise<FoundClaim | undefined>;
-  /** (none) → working, owned by this process; false when there is a claim already. The one atomic step that makes a payment buy once. */
+  /** (none) → working, owned by this process; false if there is a claim already. The one atomic step that makes a payment buy once. */
   claim(claim: NewClaim): Promise<boolean>;
-  /** Makes this process the owner of a claim that no living process has; nothing when one has it, or it is delivered. */
+  /** Makes this process the owner of a claim that no living process has; undefined if one has it, or if it is delivered. */
   acquire(key: ClaimKey): Promise<PaymentClaim | undefined>;
   /** Owns the claim no longer. */
   disown(key: ClaimKey): Promise<void>;
@@ -33,7 +33,7 @@ export type ClaimLedger = Readonly<{
   releaseAbandoned(): Promise<number>;
   /** Claims whose settlement has no known outcome and which no other process has, the longest untouched first. */
   unsettled(countMax: number): Promise<readonly FoundClaim[]>;
-  /** How many claims there are by state. */
+  /** Counts the claims by state. */
   count(): Promise<Readonly<Record<string, number>>>;
   /** Forgets claims that ended, or wait for their client, since before `before` (Unix ms) and whose payments expired. */
   forget(before: number): Promise<number>;
@@ -98,8 +98,9 @@ function identity({ network, asset, payer, nonce }: ClaimKey) {
 }
 
 /**
- * A claim is not in the state, or not in the hands, that a move of it needs. Another process took it over because this one was cut
- * off from the ledger for too long. Nothing was changed; the same payment, sent again, gets what it is owed.
+ * A claim is not in the state that a move of it needs, or not this process's. Another process took it over because this
+ * one was cut off from the ledger for too long. Nothing was changed; the same payment, sent again, gets what it is
+ * owed.
  */
 export class ClaimMovedError extends Error {
   override readonly name = "ClaimMovedError";

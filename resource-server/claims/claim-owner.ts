@@ -12,7 +12,7 @@ import { pauseInBackground } from "#daemon/time.ts";
 export type ClaimOwner = AsyncDisposable &
   Readonly<{
     id: string;
-    /** How long past its time another owner is taken for alive, in milliseconds. */
+    /** Time after its row's expiry for which another owner is taken to be alive, in milliseconds. */
     graceMs: () => number;
     readiness: () => ReadinessCheck;
   }>;
@@ -21,10 +21,10 @@ const renewIntervalMs = 1_000;
 const lifeMs = 6_000;
 /** More than any outage: spares everybody. */
 const graceAllMs = 1e14;
-/** Rows of processes that are gone this long are of no use to anyone. */
+/** Age at which the rows of processes that are gone are of no use to anyone. */
 const forgottenAfterMs = 86_400_000;
 
-/** When the row of an only owner expires: never. */
+/** Expiry of an only owner's row: never. */
 const neverMs = Number.MAX_SAFE_INTEGER;
 
 /** Becomes the only owner of a store that no other process can open: whoever had claims before is gone. */

@@ -11,7 +11,7 @@ import { resourceServerSettings, type ResourceServerSettings } from "../settings
 /** A ledger that this process has opened. Disposing of it gives up what the process owns, and closes the database. */
 export type OpenClaimLedger = AsyncDisposable & Readonly<{ ledger: ClaimLedger; readiness: () => ReadinessCheck }>;
 
-/** Where claims are kept when nothing else is said. */
+/** Default path of the ledger's file. */
 export const defaultLedgerPath = ".gatehouse/resource-server/claims.sqlite";
 
 /**

@@ -3,7 +3,8 @@ import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/
 import type { PaymentKey } from "#x402/scheme.ts";
 
 /**
- * How one payment becomes one response. The claim is the only place where money changes state; each move is one atomic write.
+ * States in which one payment becomes one response. The claim is the only place where money changes state; each move is
+ * one atomic write.
  *
  *     (none) ──claim──▶ working ──work done──▶ settling ──settled──▶ settled ──delivered──▶ delivered
  *                          │                      │
@@ -26,7 +27,7 @@ type ClaimState = "working" | "settling" | "settled" | "delivered";
 /** A claim is named as its payment is. */
 export type ClaimKey = PaymentKey;
 
-/** What is known when a payment is claimed. */
+/** A claim to be made on a payment. */
 export type NewClaim = Readonly<{
   key: ClaimKey;
   route: string;
@@ -53,7 +54,7 @@ export type PaymentClaim = Readonly<
     payload: PaymentPayload | undefined;
     /** From `settling` until it is delivered. */
     response: SoldResponse | undefined;
-    /** The last that the facilitator said: a pending transaction while `settling`, the outcome after it. */
+    /** Last answer of the facilitator: a pending transaction while `settling`, the outcome after it. */
     settlement: SettleResponse | undefined;
   }
 >;

@@ -30,7 +30,7 @@ export type Facilitation = AsyncDisposable &
   }>;
 
 /**
- * What kept a facilitator from a verdict:
+ * Fault that kept a facilitator from a verdict:
  * - `unreachable`: it was not reached; it has done nothing;
  * - `unintelligible`: what answered is no facilitator;
  * - `refused`: it answered that the payment itself is malformed (400, 422); it has done nothing;
@@ -84,10 +84,9 @@ export const settleAnswer = z
   })
   .transform((answer) => present<SettleResponse>(answer));
 
-/** What is read of a facilitator's answer to `/supported`. */
+/** The fields of a facilitator's answer to `/supported` that are read. */
 export const supportedAnswer = z.object({
   kinds: z.array(z.object({ x402Version: z.number(), scheme: z.string(), network: z.string() })),
 });
 
-/** What a facilitator supports. */
 export type SupportedKinds = Readonly<z.output<typeof supportedAnswer>>;

@@ -29,8 +29,9 @@ export type InProcessDependencies = Readonly<{
   Pick<ServiceContext, "isHandedOver" | "yields">;
 
 /**
- * How settlements are driven here: as the facilitator's settings have it by default, but callers who wait at a stop are answered within
- * what the stop has left for that. A facilitator is told to stop at once, this process's only after most of `shutdown.graceMs`.
+ * Derives the settings of settlements: the facilitator's defaults, but callers who wait at a stop are answered within
+ * what the stop has left for that. A facilitator is told to stop at once, this process's only after most of
+ * `shutdown.graceMs`.
  */
 export function planSettlementWithin(graceMs: number): FacilitatorOptions["settlement"] {
   const { settlement } = facilitatorDefaults;

@@ -10,7 +10,7 @@ import { readBody } from "#daemon/bytes.ts";
 import { FacilitationError, type Facilitation, settleAnswer, supportedAnswer, verifyAnswer } from "./facilitation.ts";
 import { watchFacilitator } from "./facilitator-watch.ts";
 
-/** Where a facilitator is, and how long it may take. */
+/** URL of a facilitator, and limits on its use. */
 export type FacilitatorOverHttpOptions = Readonly<{
   url: string;
   /** Sent with every call, where the facilitator requests one. */
@@ -102,7 +102,7 @@ export function createFacilitatorOverHttp(
   };
 }
 
-/** The key in the form that is free: credentials of the URL, for a proxy before the facilitator, are the Authorization. */
+/** Puts the key into the header that is free: credentials of the URL, for a proxy before the facilitator, are the Authorization. */
 function keyHeader(apiKey: Secret, isAuthorized: boolean): Readonly<Record<string, string>> {
   const key = apiKey.reveal();
   return isAuthorized ? { "X-API-Key": key } : { Authorization: `Bearer ${key}` };

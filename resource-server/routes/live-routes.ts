@@ -14,17 +14,17 @@ export type LiveRoutes = AsyncDisposable &
     taken: (route: Route) => readonly PaymentRequirements[];
   }>;
 
-/** Which routes are sold, and what becomes of an offer that is made no more. */
+/** File of the routes that are sold, and the time for which former offers are taken. */
 export type LiveRoutesOptions = RouteOptions &
   Readonly<{
     path: string;
     /** The setting that names the file, for messages. */
     setting: string;
-    /** How long an offer is still taken after a change of the file: a client may have it in its hands. */
+    /** Time for which an offer is still taken after a change of the file: a client may have it in its hands. */
     formerOfferMs: number;
   }>;
 
-/** Where changes are reported, and what else decides about them. */
+/** Destinations of reports about changes, and another check of the routes. */
 export type LiveRoutesDependencies = WatchedFileDependencies &
   Readonly<{
     clock: () => number;
@@ -37,7 +37,7 @@ export type LiveRoutesDependencies = WatchedFileDependencies &
 /** Most former offers of a route that are taken; a file that changes more often than that forgets the oldest. */
 const formerOffersMax = 64;
 
-/** An offer that a route made before a change, and until when it is taken. */
+/** An offer that a route made before a change, and the time until which it is taken. */
 type FormerOffer = Readonly<{ offer: PaymentRequirements; until: number }>;
 
 /** Whether two routes give the same for a payment, whatever each charges for it. */

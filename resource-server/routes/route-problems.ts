@@ -4,8 +4,8 @@ import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { createRouteFileSchema, type RouteOffer } from "./route-file.ts";
 
 /**
- * What is wrong with the content of a routes file for a server that charges on one network by these schemes: a line a problem, each with the route and the
- * field. None where the server takes it.
+ * Finds what is wrong with the content of a routes file for a server that charges on one network by these schemes: a
+ * line for each problem, with the route and the field. Empty if the server takes it.
  */
 export function findRouteProblems(
   content: unknown,
@@ -33,7 +33,7 @@ function schemaProblems(issues: readonly Issue[]): readonly string[] {
 
 type Problem = Readonly<{ path: readonly PropertyKey[]; message: string }>;
 
-/** What an issue of a key, or of one thing out of several kinds, is made of: of the kinds, the one that was meant. */
+/** Lists the problems within an issue of a key, or of a union: those of the alternative that was meant. */
 function innermost(issue: Issue): readonly Problem[] {
   if (issue.code === "invalid_key") return issue.issues.map(({ message }) => ({ path: [], message }));
   if (issue.code !== "invalid_union") return [{ path: [], message: issue.message }];

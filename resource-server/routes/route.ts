@@ -3,7 +3,7 @@ import type { PaymentRequirements } from "@x402/core/types";
 /** Methods that a route may be sold under. HEAD is not one of them: it would charge for a body that is not sent. */
 export const routeMethods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** What a route that sells access gives: a token for a tier of the gateway, good for so long. */
+/** Token that a route sells: for a tier of the gateway, good for so long. */
 export type TokenTerms = Readonly<{ tier: string; seconds: number }>;
 
 /** A route that is sold. */
@@ -16,7 +16,7 @@ export type Route = Readonly<{
   accepts: readonly PaymentRequirements[];
   description: string | undefined;
   mimeType: string | undefined;
-  /** Where a paid request is forwarded; a route has this or `token`. */
+  /** URL that a paid request is forwarded to; a route has this or `token`. */
   upstream: URL | undefined;
   token: TokenTerms | undefined;
 }>;

@@ -6,7 +6,7 @@ import { createRouteFileSchema, type RouteFile } from "./route-file.ts";
 import { findRouteProblems } from "./route-problems.ts";
 import { routeMethods, type Route } from "./route.ts";
 
-/** What turns the content of a routes file into routes. */
+/** Options of building routes from the content of a routes file. */
 export type RouteOptions = Readonly<{
   token: ChargedToken;
   /** Paid where an offer names no recipient. */
@@ -17,7 +17,7 @@ export type RouteOptions = Readonly<{
   schemes?: readonly Scheme[];
 }>;
 
-/** The routes that the content of a routes file describes, or every problem of it, each with the route and the field. */
+/** Builds the routes that the content of a routes file describes, or lists every problem of it, each with the route and the field. */
 export async function buildRoutes(content: unknown, options: RouteOptions): Promise<FileReading<readonly Route[]>> {
   const { schemes = knownSchemes } = options;
   const names = schemes.map(({ name }) => name);

@@ -7,7 +7,7 @@ import type { Route } from "../routes/route.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
-/** What is counted of payments. Labels are routes of the file and outcomes of the code, so that their number is bounded. */
+/** Metrics of payments. Labels are routes of the file and outcomes of the code, so that their number is bounded. */
 export type PaymentMetrics = Readonly<{
   count(route: Pick<Route, "key">, outcome: SaleOutcome["kind"] | "unpaid"): void;
   /** Adds what a settled payment charged, in the token's smallest units. */
@@ -72,7 +72,7 @@ export function createPaymentMetrics({
   };
 }
 
-/** Nothing while the ledger can't be queried, so that the other metrics are still served. */
+/** Counts the claims; undefined while the ledger can't be queried, so that the other metrics are still served. */
 async function countsOf(ledger: Pick<ClaimLedger, "count">): Promise<Readonly<Record<string, number>> | undefined> {
   try {
     return await ledger.count();

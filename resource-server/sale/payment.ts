@@ -52,7 +52,7 @@ function paymentOf(read: ReadPayment): Payment {
   };
 }
 
-/** The offer that a payment accepts, or nothing when it is not ours: all fields count, addresses in any case. */
+/** Finds the offer that a payment accepts; undefined if it is not ours: all fields count, addresses in any case. */
 export function findAcceptedOffer(
   { read }: Payment,
   offers: readonly PaymentRequirements[],

@@ -4,7 +4,7 @@ import type { SoldResponse } from "../claims/payment-claim.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
 /**
- * How a sale ended, for the client:
+ * Outcome of a sale, for the client:
  * - `sold`: deliver the response, then end the delivery;
  * - `invalid`: the payment was refused, by verification, by settlement, or because it is spent; nothing more was charged;
  * - `pending`: the settlement's outcome is not known yet; the same payment gets it;
@@ -25,7 +25,7 @@ export type SaleOutcome = Readonly<
   | Exclude<UpstreamResult, { kind: "resource" }>
 >;
 
-/** How a sold response fared. One of the two has to be called, once. */
+/** End of a sold response's delivery. One of the two has to be called, once. */
 export type Delivery = Readonly<{
   /** The client has got all of it: the payment buys nothing more. */
   delivered: () => Promise<void>;

@@ -44,7 +44,7 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
   return { facilitation, ledger, dependencies, buy, charged, offers, asked: facilitation.asked };
 }
 
-/** What a facilitator answers when the token has taken the nonce; `named` is its own transaction that failed. */
+/** Builds a facilitator's answer when the token has taken the nonce; `named` is its own transaction that failed. */
 function nonceUsed(named: string) {
   return { ...pendingAnswer, transaction: named, errorReason: "invalid_exact_evm_nonce_already_used" };
 }

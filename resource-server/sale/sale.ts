@@ -22,9 +22,9 @@ export type SaleRequest = Readonly<{
   requirements: PaymentRequirements | undefined;
   route: string;
   fingerprint: string;
-  /** Whose address it comes from, as {@link toAddressKey} has it. */
+  /** Address that it comes from, as a key of {@link toAddressKey}. */
   client: string;
-  /** What responses are held in that are given to the client. */
+  /** Memory for responses that are given to the client. */
   memory: Pick<HeldBytes, "tryAcquire">;
   /** The request, for whoever has to do with its payment. */
   trace?: RequestTrace | undefined;
@@ -44,7 +44,6 @@ export type SaleDependencies = Readonly<{
   audit?: Pick<AuditLog, "add"> | undefined;
 }>;
 
-/** What selling takes besides. */
 export type SellingDependencies = SaleDependencies &
   Readonly<{
     /** Places of payments whose verdict is awaited: anybody can make such payments, and they must leave room for those that are good. */

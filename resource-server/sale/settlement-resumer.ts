@@ -3,10 +3,9 @@ import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import { pauseInBackground } from "#daemon/time.ts";
 import { resumeSettlement, type SaleDependencies } from "./sale.ts";
 
-/** How settlements are taken up again. */
 export type SettlementResumerOptions = Readonly<{
   intervalMs: number;
-  /** How long ended claims and undelivered responses are kept. */
+  /** Time for which ended claims and undelivered responses are kept. */
   retentionMs: number;
 }>;
 
@@ -29,7 +28,7 @@ export function resumeSettlements(
   const { ledger, owners, log, clock } = dependencies;
   const stop = new AbortController();
 
-  /** What this process owns by the ledger and no request of it works on: the end of a request could not be written. */
+  /** Releases what this process owns by the ledger and no request of it works on: the end of a request could not be written. */
   async function releaseOrphans(): Promise<void> {
     for (const { key, isWorking } of await ledger.owned(claimsPerLookMax)) {
       if (!owners.acquire(key)) continue;

@@ -23,7 +23,7 @@ export function createClaim(nonce = "0x01"): NewClaim {
   };
 }
 
-/** What every ledger of claims does, whatever keeps it; `place` gives an empty one for each test. */
+/** Tests that every ledger of claims has to pass, whatever keeps it; `place` gives an empty one for each test. */
 export function testClaimLedger(place: () => Promise<LedgerPlace>): void {
   testMoves(place);
   testOwners(place);

@@ -4,7 +4,7 @@ import { createClaimLedger, type ClaimLedger } from "../claims/claim-ledger.ts";
 import { createSoleClaimOwner, joinClaimOwners } from "../claims/claim-owner.ts";
 import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
 
-/** How long one waits for a file that another has, which does not let go of it as long as a test looks. */
+/** Time to wait for a file that another ledger has, which does not let go of it as long as a test looks. */
 const waitMs = 200;
 
 /** A ledger in a SQLite file, or in memory. Disposing of it closes the file. */

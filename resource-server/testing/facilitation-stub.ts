@@ -15,10 +15,10 @@ export type FacilitationStub = Facilitation &
 /** The transaction of a settlement that went well. */
 export const transaction = `0x${"ab".repeat(32)}`;
 
-/** What a facilitator answers when all goes well. */
+/** Answer of a facilitator when all goes well. */
 export const settledAnswer: SettleResponse = { success: true, transaction, network: "eip155:1672", payer: "0xpayer" };
 
-/** What a facilitator answers while a transaction has no receipt. */
+/** Answer of a facilitator while a transaction has no receipt. */
 export const pendingAnswer: SettleResponse = {
   success: false,
   errorReason: "settlement_pending",
@@ -26,7 +26,7 @@ export const pendingAnswer: SettleResponse = {
   network: "eip155:1672",
 };
 
-/** All goes well unless the test says otherwise. */
+/** Creates a stub with which all goes well unless the test says otherwise. */
 export function createFacilitationStub(): FacilitationStub {
   const asked: string[] = [];
   const idempotencyKeys: string[] = [];

@@ -1,6 +1,6 @@
 import { requestTraceHeaders, type RequestTrace } from "#daemon/http/request-trace.ts";
 
-/** Where a request came from, for the upstream. */
+/** Origin of a request, for the upstream. */
 export type RequestOrigin = Readonly<{
   clientAddress: string;
   protocol: "http" | "https";
@@ -9,8 +9,9 @@ export type RequestOrigin = Readonly<{
   RequestTrace;
 
 /**
- * What does not reach the upstream: fields of this one connection (RFC 9110, section 7.6.1), the payment, what says where the
- * request came from (set here), and conditions and ranges, because what is sold is the whole response.
+ * Headers that do not reach the upstream: fields of this one connection (RFC 9110, section 7.6.1), the payment, fields
+ * that say where the request came from (set here), and conditions and ranges, because what is sold is the whole
+ * response.
  */
 const keptBack = new Set([
   "accept-encoding",
@@ -45,7 +46,7 @@ const keptBack = new Set([
   "x-request-id",
 ]);
 
-/** Headers of a paid request as the upstream gets them. */
+/** Builds the headers of a paid request as the upstream gets them. */
 export function buildForwardedHeaders(received: Headers, origin: RequestOrigin): Headers {
   const ofConnection = new Set((received.get("connection") ?? "").toLowerCase().split(/\s*,\s*/));
   const headers = new Headers();
@@ -62,8 +63,8 @@ export function buildForwardedHeaders(received: Headers, origin: RequestOrigin):
 }
 
 /**
- * What a client gets of an upstream's response: a list of what is let through, because a sold response is kept and may be
- * delivered on another connection. No cookies, nothing about the upstream's own server.
+ * Headers of an upstream's response that a client gets: those not listed are dropped, because a sold response is kept
+ * and may be delivered on another connection. No cookies, nothing about the upstream's own server.
  */
 const letThrough = [
   "cache-control",
@@ -80,7 +81,7 @@ const letThrough = [
 
 const headerBytesMax = 8_192;
 
-/** Headers of an upstream's response that a client gets; one that is longer than 8 KiB is left out. */
+/** Builds the headers of an upstream's response that a client gets; one that is longer than 8 KiB is left out. */
 export function buildSoldHeaders(received: Headers): readonly (readonly [string, string])[] {
   return letThrough.flatMap((name) => {
     const value = received.get(name);

@@ -19,12 +19,12 @@ type ResponseRoom = Readonly<{
   read: (body: Body, limitBytes: number) => Promise<Uint8Array<ArrayBuffer>>;
 }>;
 
-/** Where a response is to be held, and for which route. */
+/** Memory that a response is to be held in, and its route. */
 type Held = Readonly<{ route: Route; memory: Pick<HeldBytes, "tryAcquire" | "release"> }>;
 
 /** Makes room for responses before their upstreams are queried. */
 export type ResponseRooms = Readonly<{
-  /** Nothing when there is no room for what the route gave before: its upstream should not be asked. */
+  /** Returns undefined if there is no room for what the route gave before: its upstream should not be queried then. */
   open: (held: Held) => ResponseRoom | undefined;
 }>;
 

@@ -15,12 +15,12 @@ export type PaidRequest = Readonly<{
   headers: Headers;
   body: Uint8Array<ArrayBuffer> | undefined;
   origin: RequestOrigin;
-  /** What its response is held in until the client has taken it. */
+  /** Memory that its response is held in until the client has taken it. */
   memory: Pick<HeldBytes, "tryAcquire" | "release">;
 }>;
 
 /**
- * What an upstream gave:
+ * Result of a forwarded request:
  * - `resource`: what was bought (2xx);
  * - `declined`: the upstream's own refusal (4xx), which the client gets as it is, uncharged;
  * - `failed`: nothing to sell; the client is not charged;
