@@ -55,8 +55,8 @@ export function createFacilitatorMetrics(registers: Registry[]): FacilitatorMetr
     registers,
   });
   return {
-    startVerify: () => started(verify),
-    startSettle: () => started(settle),
+    startVerify: () => startMeasurement(verify),
+    startSettle: () => startMeasurement(settle),
     observeRpc: ({ calls: count, durationMs, outcome }) => {
       rpc.observe({ outcome }, durationMs / 1_000);
       calls.inc(count);
@@ -65,7 +65,7 @@ export function createFacilitatorMetrics(registers: Registry[]): FacilitatorMetr
   };
 }
 
-function started(histogram: Histogram<"outcome">): (outcome: string) => void {
+function startMeasurement(histogram: Histogram<"outcome">): (outcome: string) => void {
   const end = histogram.startTimer();
   return (outcome) => void end({ outcome });
 }

@@ -105,7 +105,7 @@ export async function createFacilitator(
   const rpc = resources.use(createBatchingClient({ url: rpcUrl, timeoutMs }, { observe: metrics.observeRpc }));
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, clock });
-  const assets = acceptedAssets(options);
+  const assets = listAcceptedAssets(options);
   const { gasLimit } = settlement;
   const about = { chainId: chainOptions.id, rpcUrl, nativeDecimals: chainOptions.nativeDecimals, gasLimit };
   const watching = { ...about, signer: signer.address, assets: [...assets.values()] };
@@ -150,7 +150,7 @@ export async function createFacilitator(
 }
 
 /** The tokens that are settled, by address in lower case. */
-function acceptedAssets({ assets, chain }: FacilitatorOptions): ReadonlyMap<string, AcceptedAsset> {
+function listAcceptedAssets({ assets, chain }: FacilitatorOptions): ReadonlyMap<string, AcceptedAsset> {
   const separated = assets.map((asset) => ({
     ...asset,
     separator: computeDomainSeparator({ ...asset, chainId: chain.id }),

@@ -38,8 +38,8 @@ export function addFacilitatorRoutes(app: App, dependencies: RouteDependencies):
   app.post("/settle", (c) => answer(c, "settle", answering));
   app.get("/supported", (c) => {
     // What is settled here is no secret; but who shows a key that is wrong learns it before the first sale.
-    const known = knownSeller(c, dependencies.apiKeys);
-    if (!known.ok && known.key === "wrong") return unauthorized(c, known.key);
+    const known = readSeller(c, dependencies.apiKeys);
+    if (!known.ok && known.key === "wrong") return refuseKey(c, known.key);
     return c.json(dependencies.facilitator.supported());
   });
   app.get("/health", (c) => c.json({ status: "ok" }));
@@ -50,8 +50,8 @@ async function answer(
   operation: Operation,
   { facilitator, apiKeys, lines }: RouteDependencies & Readonly<{ lines: BoundedLog }>,
 ): Promise<Response> {
-  const known = knownSeller(c, apiKeys);
-  if (!known.ok) return unauthorized(c, known.key);
+  const known = readSeller(c, apiKeys);
+  if (!known.ok) return refuseKey(c, known.key);
   const contentType = c.req.header("Content-Type") ?? "";
   if (!/^application\/json *(;|$)/i.test(contentType)) {
     const found = contentType === "" ? "no Content-Type" : `Content-Type "${contentType}"`;
@@ -61,10 +61,10 @@ async function answer(
   const request = { requestId: c.get("requestId"), trace: c.get("trace") };
   try {
     const body = readBody(text);
-    if (body.x402Version !== undefined && body.x402Version !== 2) return c.json(otherVersion(operation, facilitator));
+    if (body.x402Version !== undefined && body.x402Version !== 2) return c.json(refuseVersion(operation, facilitator));
     const { seller } = known;
     const idempotencyKey = readIdempotencyKey(c.req.header("Idempotency-Key"));
-    const caller = { seller, idempotencyKey, request, address: addressOf(c), signal: c.req.raw.signal };
+    const caller = { seller, idempotencyKey, request, address: readAddress(c), signal: c.req.raw.signal };
     const { paymentPayload, paymentRequirements } = body;
     return c.json(await facilitator[operation]({ paymentPayload, paymentRequirements }, caller));
   } catch (error) {
@@ -80,16 +80,16 @@ async function answer(
   }
 }
 
-function knownSeller(c: Context<AppVariables>, apiKeys: ApiKeys | undefined): KnownSeller {
+function readSeller(c: Context<AppVariables>, apiKeys: ApiKeys | undefined): KnownSeller {
   return identifySeller(apiKeys, (name) => c.req.header(name));
 }
 
-function addressOf(c: Context<AppVariables>): string {
+function readAddress(c: Context<AppVariables>): string {
   const { remoteAddress } = (c.env as HttpBindings).incoming.socket;
   return toAddressKey(remoteAddress ?? "unknown");
 }
 
-function unauthorized(c: Context<AppVariables>, key: "missing" | "wrong"): Response {
+function refuseKey(c: Context<AppVariables>, key: "missing" | "wrong"): Response {
   c.header("WWW-Authenticate", "Bearer");
   const error = `the API key is ${key}; send one of this facilitator's: Authorization: Bearer <key>`;
   return c.json({ error }, 401);
@@ -115,7 +115,7 @@ function readBody(text: string): Body {
   return { x402Version, paymentPayload, paymentRequirements };
 }
 
-function otherVersion(operation: Operation, { network }: Pick<Facilitator, "network">) {
+function refuseVersion(operation: Operation, { network }: Pick<Facilitator, "network">) {
   const message = "the body's x402Version is not 2; leave it out or send 2.";
   return operation === "verify"
     ? { isValid: false, invalidReason: reason.version, invalidMessage: message }

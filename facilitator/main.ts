@@ -37,7 +37,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
       await listenForOperations(
         {
           ...settings.operations,
-          setting: settingName("operations"),
+          setting: nameSetting("operations"),
           connections: connections.operators(),
         },
         { log, metrics, readiness, mask, configuration, api },
@@ -52,7 +52,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const payments = resources.use(
       await listenHttp(app, {
         ...listen,
-        setting: settingName("listen"),
+        setting: nameSetting("listen"),
         connections: connections.listener({ name: "facilitator" }),
         isProxy,
         ...(listen.proxyProtocol ? { isTrustedProxy: isProxy } : {}),
@@ -66,6 +66,6 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
   },
 };
 
-function settingName(section: "listen" | "operations"): string {
+function nameSetting(section: "listen" | "operations"): string {
   return toEnvironmentName("facilitator", [section, "port"]);
 }

@@ -16,10 +16,10 @@ const separators = /[\s,]+/;
 
 /** Reads the keys of a list, one a line or separated by commas; `settings.ts` has its form. */
 export function readApiKeys(list: Secret): ApiKeys {
-  const hashes = list.reveal().split(separators).filter(Boolean).map(hashOf);
+  const hashes = list.reveal().split(separators).filter(Boolean).map(hashKey);
   return {
     sellerOf: (key) => {
-      const digest = hashOf(key);
+      const digest = hashKey(key);
       // All are compared, in constant time each, so that the time reveals nothing about any of them.
       const isKnown = hashes.map((known) => timingSafeEqual(known, digest)).includes(true);
       return isKnown ? digest.toString("hex") : undefined;
@@ -46,7 +46,7 @@ export function identifySeller(
   return seller === undefined ? { ok: false, key: "wrong" } : { ok: true, seller };
 }
 
-function hashOf(key: string): Buffer {
+function hashKey(key: string): Buffer {
   return hash("sha256", key, "buffer");
 }
 
@@ -63,12 +63,12 @@ export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "payees" | "op
 export function refuseServingAnybody({ listen: { host }, apiKeys, payees, openToAnybody }: ServedCallers): void {
   if (isLoopback(host) || apiKeys !== undefined || payees.length > 0 || openToAnybody) return;
   throw new StartupError(
-    `${name("listen", "host")} is ${host}, which other machines can reach, and the signer would pay the gas of any payment to ` +
-      `anybody. Set ${name("payees")} to the accounts that may be paid, or ${name("apiKeys")} to the keys of those who may call; ` +
-      `${name("openToAnybody")}=true serves everybody all the same.`,
+    `${nameSetting("listen", "host")} is ${host}, which other machines can reach, and the signer would pay the gas of any payment to ` +
+      `anybody. Set ${nameSetting("payees")} to the accounts that may be paid, or ${nameSetting("apiKeys")} to the keys of those who may call; ` +
+      `${nameSetting("openToAnybody")}=true serves everybody all the same.`,
   );
 }
 
-function name(...path: readonly string[]): string {
+function nameSetting(...path: readonly string[]): string {
   return toEnvironmentName("facilitator", path);
 }

@@ -60,13 +60,13 @@ export function identifyCaller(
   paymentPayload: unknown,
   paymentRequirements: unknown,
 ): Caller {
-  if (idempotencyKey !== undefined) return { kind: "sale", owner: hashOf(["sale", seller ?? "", idempotencyKey]) };
+  if (idempotencyKey !== undefined) return { kind: "sale", owner: hashParts(["sale", seller ?? "", idempotencyKey]) };
   const kind = otherFlow.safeParse(paymentRequirements).success ? "upfront-seller" : "seller";
-  if (seller !== undefined) return { kind, owner: hashOf(["seller", seller]) };
+  if (seller !== undefined) return { kind, owner: hashParts(["seller", seller]) };
   const identified = identifiedPayload.safeParse(paymentPayload);
   if (identified.success) {
     const { id } = identified.data.extensions["payment-identifier"].info;
-    return { kind, owner: hashOf(["payment-identifier", id]) };
+    return { kind, owner: hashParts(["payment-identifier", id]) };
   }
   return { kind: "call", owner: randomUUID() };
 }
@@ -87,6 +87,6 @@ export function readIdempotencyKey(header: string | undefined): string | undefin
 
 const idempotencyKeyCharactersMax = 255;
 
-function hashOf(parts: readonly string[]): string {
+function hashParts(parts: readonly string[]): string {
   return hash("sha256", JSON.stringify(parts));
 }

@@ -52,7 +52,7 @@ export function createBatchingClient(
     const giveUp = () => over.abort(new ChainError("timeout", "nobody waits for the node's answer any more"));
     void Promise.allSettled(batch.map(({ ended }) => ended)).then(giveUp);
     try {
-      const answers = answersIn(await transport.post(writeCalls(batch.map(({ call }) => call)), over.signal));
+      const answers = requireAnswers(await transport.post(writeCalls(batch.map(({ call }) => call)), over.signal));
       seen("ok");
       for (const [place, { answer, fail, call }] of batch.entries()) {
         const given = answers.get(place);
@@ -90,7 +90,7 @@ export function createBatchingClient(
 }
 
 /** The answers by the calls' places. @throws {ChainError} when the text is no JSON-RPC response, or one that refuses all calls together. */
-function answersIn(text: string): ReadonlyMap<number, JsonRpcAnswer> {
+function requireAnswers(text: string): ReadonlyMap<number, JsonRpcAnswer> {
   const read = readAnswers(text);
   if (read?.ok === true) return read.byPlace;
   if (read?.ok === false)

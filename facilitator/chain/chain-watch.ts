@@ -85,7 +85,7 @@ export async function startChainWatch(
   return {
     checks: () => ({
       chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },
-      signer: signerCheck(balance, settlementCost, options),
+      signer: checkSigner(balance, settlementCost, options),
     }),
     signerBalance: () => (balance === undefined ? undefined : Number(Value.format(balance, nativeDecimals))),
     [Symbol.asyncDispose]: async () => {
@@ -95,7 +95,7 @@ export async function startChainWatch(
   };
 }
 
-function signerCheck(
+function checkSigner(
   balance: bigint | undefined,
   settlementCost: bigint,
   { signer, nativeDecimals }: ChainWatchOptions,

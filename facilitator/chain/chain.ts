@@ -73,7 +73,7 @@ const logBlocksMax = 100;
 export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; place?: CallPlace }>): Chain {
   const call = (method: string, params: readonly unknown[]) => rpc.call(method, params, place);
   const query = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
-    resultOf(method, await call(method, params), schema);
+    requireResult(method, await call(method, params), schema);
   return {
     id: () => query("eth_chainId", [], hexCount),
     head: () => query("eth_getBlockByNumber", ["latest", false], headSchema),
@@ -82,8 +82,8 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     priorityFee: () => query("eth_maxPriorityFeePerGas", [], hexQuantity),
     receipt: async (hash) => (await query("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
     send: async (raw) => sendOutcome(await call("eth_sendRawTransaction", [raw])),
-    simulate: (message) => call("eth_call", [callObject(message), "pending"]),
-    read: (message) => query("eth_call", [callObject(message), "latest"], hexData),
+    simulate: (message) => call("eth_call", [buildCallObject(message), "pending"]),
+    read: (message) => query("eth_call", [buildCallObject(message), "latest"], hexData),
     recentLogs: (address, topics, headNumber) => {
       const fromBlock = formatQuantity(Math.max(0, headNumber - logBlocksMax + 1));
       const filter = { address, topics, fromBlock, toBlock: formatQuantity(headNumber) };
@@ -92,7 +92,7 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
   };
 }
 
-function callObject({ from, to, data, gas }: MessageCall): Record<string, unknown> {
+function buildCallObject({ from, to, data, gas }: MessageCall): Record<string, unknown> {
   return {
     to,
     data,
@@ -106,7 +106,7 @@ function callObject({ from, to, data, gas }: MessageCall): Record<string, unknow
  *
  * @throws {ChainError} when it refused, or when the result has another shape than the method's.
  */
-function resultOf<Output>(method: string, answer: JsonRpcAnswer, schema: z.ZodType<Output>): Output {
+function requireResult<Output>(method: string, answer: JsonRpcAnswer, schema: z.ZodType<Output>): Output {
   if (!answer.ok) {
     throw new ChainError("refused", `the node refused ${method}: ${answer.error.message} (code ${answer.error.code})`);
   }

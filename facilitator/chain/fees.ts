@@ -30,7 +30,7 @@ export function createFeeQuotes(
       if (baseFeePerGas === undefined) {
         throw new ChainError("bad_answer", "the chain's blocks have no baseFeePerGas; EIP-1559 is required");
       }
-      const fees = feesFor(baseFeePerGas, tip, limit);
+      const fees = computeFees(baseFeePerGas, tip, limit);
       last = { fees, quotedAtMs: clock() };
       return fees;
     },
@@ -42,7 +42,7 @@ export function computeFeeLimit(maxFeePerGasGwei: number): bigint {
   return Value.fromGwei(String(maxFeePerGasGwei));
 }
 
-function feesFor(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
+function computeFees(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
   const needed = baseFeePerGas + tip;
   if (needed > limit) {
     throw new ChainError(
@@ -64,11 +64,11 @@ export function raiseFees(
   { percent, limit }: Readonly<{ percent: number; limit: bigint }>,
 ): Fees | undefined {
   const raise = (fee: bigint) => (fee * BigInt(100 + percent) + 99n) / 100n;
-  const maxFeePerGas = larger(raise(before.maxFeePerGas), now.maxFeePerGas);
-  const maxPriorityFeePerGas = larger(raise(before.maxPriorityFeePerGas), now.maxPriorityFeePerGas);
+  const maxFeePerGas = chooseLarger(raise(before.maxFeePerGas), now.maxFeePerGas);
+  const maxPriorityFeePerGas = chooseLarger(raise(before.maxPriorityFeePerGas), now.maxPriorityFeePerGas);
   return maxFeePerGas > limit ? undefined : { maxFeePerGas, maxPriorityFeePerGas };
 }
 
-function larger(a: bigint, b: bigint): bigint {
+function chooseLarger(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }

@@ -29,7 +29,7 @@ export function createRecentVerdicts(
   const payers = new Map<string, PayerVerdicts>();
 
   const forgetPayer: RecentVerdicts["forgetPayer"] = (payment) =>
-    keep(payers, nameOfPayer(payment), { changedAtMs: clock(), verifiedAtMs: new Map() }, entriesMax);
+    keep(payers, namePayer(payment), { changedAtMs: clock(), verifiedAtMs: new Map() }, entriesMax);
   return {
     isSigned: ({ id, callData }, recover) => {
       if (signed.get(id) === callData) return true;
@@ -38,7 +38,7 @@ export function createRecentVerdicts(
       return true;
     },
     noteGood: (payment, verifiedAtMs) => {
-      const name = nameOfPayer(payment);
+      const name = namePayer(payment);
       const payer = payers.get(name) ?? { changedAtMs: undefined, verifiedAtMs: new Map<Hex, number>() };
       // The answer is older than the settlement that began while it was on its way.
       if (payer.changedAtMs !== undefined && verifiedAtMs <= payer.changedAtMs) return;
@@ -46,7 +46,7 @@ export function createRecentVerdicts(
       keep(payers, name, payer, entriesMax);
     },
     acquireGood: (payment) => {
-      const verifiedAtMs = payers.get(nameOfPayer(payment))?.verifiedAtMs.get(payment.id);
+      const verifiedAtMs = payers.get(namePayer(payment))?.verifiedAtMs.get(payment.id);
       forgetPayer(payment);
       return verifiedAtMs !== undefined && clock() - verifiedAtMs < verdictFreshMs;
     },
@@ -70,6 +70,6 @@ function keep<K, V>(map: Map<K, V>, key: K, value: V, entriesMax: number): void 
   }
 }
 
-function nameOfPayer({ asset, payer }: Pick<SignedPayment, "asset" | "payer">): string {
+function namePayer({ asset, payer }: Pick<SignedPayment, "asset" | "payer">): string {
   return `${asset} ${payer}`.toLowerCase();
 }

@@ -22,7 +22,7 @@ export async function checkOnChain(
 ): Promise<Refusal | undefined> {
   const answer = await chain.simulate({ from: signer, to: payment.asset, data: payment.callData, gas: gasLimit });
   if (answer.ok) return undefined;
-  return (await diagnose(payment, chain)) ?? simulationRefusal(answer.error, gasLimit);
+  return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gasLimit);
 }
 
 async function diagnose(
@@ -48,7 +48,7 @@ async function diagnose(
 const executionError =
   /revert|out of gas|invalid opcode|stack (under|over)flow|bad instruction|invalid jump|intrinsic gas/i;
 
-function simulationRefusal({ code, message }: JsonRpcFailure, gasLimit: number): Refusal {
+function explainSimulation({ code, message }: JsonRpcFailure, gasLimit: number): Refusal {
   if (code !== 3 && !executionError.test(message)) {
     throw new ChainError("refused", `the node refused to simulate the payment: ${message} (code ${code})`);
   }

@@ -35,22 +35,21 @@ export function createOperations(
   const { network, signer, schemes } = options;
   const verify: Operations["verify"] = async (request, facts) => {
     const read = readRequest(request, options);
-    if ("refusal" in read) return buildVerifyResponse(refused(read.refusal));
-    return buildVerifyResponse(await read.by.settling.verify(read.order, transfersFor(callerOf(request, facts))));
+    if ("refusal" in read) return buildVerifyResponse(buildRefusal(read.refusal));
+    return buildVerifyResponse(await read.by.settling.verify(read.order, transfersFor(readCaller(request, facts))));
   };
   const settle: Operations["settle"] = async (request, facts) => {
     const read = readRequest(request, options);
-    if ("refusal" in read) return buildSettleResponse(refused(read.refusal), network);
+    if ("refusal" in read) return buildSettleResponse(buildRefusal(read.refusal), network);
     return buildSettleResponse(
-      await read.by.settling.settle(read.order, transfersFor(callerOf(request, facts))),
+      await read.by.settling.settle(read.order, transfersFor(readCaller(request, facts))),
       network,
     );
   };
   return {
     verify: (...call) =>
-      measured(metrics.startVerify(), verify(...call), ({ invalidReason }) => invalidReason ?? "valid"),
-    settle: (...call) =>
-      measured(metrics.startSettle(), settle(...call), ({ errorReason }) => errorReason ?? "settled"),
+      measure(metrics.startVerify(), verify(...call), ({ invalidReason }) => invalidReason ?? "valid"),
+    settle: (...call) => measure(metrics.startSettle(), settle(...call), ({ errorReason }) => errorReason ?? "settled"),
     supported: () => ({
       kinds: schemes.map(({ scheme }) => ({ x402Version: 2, scheme: scheme.name, network })),
       extensions: [],
@@ -60,16 +59,20 @@ export function createOperations(
 }
 
 /** Builds the answer to a payment that was refused before its payer was known. */
-function refused(refusal: Refusal) {
+function buildRefusal(refusal: Refusal) {
   return { answer: { state: "refused", refusal }, payer: undefined } as const;
 }
 
-function callerOf(request: PaymentRequest, facts: CallerFacts): Caller {
+function readCaller(request: PaymentRequest, facts: CallerFacts): Caller {
   const waiting = { caller: countCaller(facts), signal: facts.signal };
-  return { ...identifyCaller(facts, sentIn(request), request.paymentRequirements), request: facts.request, waiting };
+  return {
+    ...identifyCaller(facts, getSentPayment(request), request.paymentRequirements),
+    request: facts.request,
+    waiting,
+  };
 }
 
-async function measured<T>(
+async function measure<T>(
   end: (outcome: string) => void,
   work: Promise<T>,
   outcome: (result: T) => string,
@@ -104,15 +107,15 @@ function readRequest(
   request: PaymentRequest,
   { network, schemes }: Readonly<{ network: string; schemes: readonly SettlingScheme[] }>,
 ): ReadRequest {
-  const sent = sentIn(request);
+  const sent = getSentPayment(request);
   const version = refuseVersion(sent);
   if (version !== undefined) return { refusal: version };
   const requirements = readRequirements(request.paymentRequirements, paths.requirements);
   const envelope =
     "read" in request ? { ...request.read, payload: request.read.sent.payload } : readEnvelope(sent, paths.payment);
   const by = schemes.find(({ scheme }) => scheme.name === requirements.scheme);
-  if (by === undefined) return { refusal: unknownScheme(requirements, schemes) };
-  if (requirements.network !== network) return { refusal: otherNetwork(requirements, network) };
+  if (by === undefined) return { refusal: refuseScheme(requirements, schemes) };
+  if (requirements.network !== network) return { refusal: refuseNetwork(requirements, network) };
   const refusal = by.settling.refusePayload(envelope.payload);
   if (refusal !== undefined) return { refusal };
   const isRead = "read" in request && request.read.scheme === by.scheme;
@@ -121,7 +124,7 @@ function readRequest(
 }
 
 /** Returns the payment as its client sent it. */
-function sentIn(request: PaymentRequest): unknown {
+function getSentPayment(request: PaymentRequest): unknown {
   return "read" in request ? request.read.sent : request.paymentPayload;
 }
 
@@ -136,11 +139,11 @@ function refuseVersion(paymentPayload: unknown): Refusal | undefined {
   };
 }
 
-function unknownScheme({ scheme }: PaymentRequirements, schemes: readonly SettlingScheme[]): Refusal {
+function refuseScheme({ scheme }: PaymentRequirements, schemes: readonly SettlingScheme[]): Refusal {
   const known = schemes.map((settling) => `"${settling.scheme.name}"`).join(" or ");
   return { reason: reason.scheme, message: `scheme "${scheme}" is not settled here; use ${known}.` };
 }
 
-function otherNetwork({ network: required }: PaymentRequirements, network: string): Refusal {
+function refuseNetwork({ network: required }: PaymentRequirements, network: string): Refusal {
   return { reason: reason.network, message: `network "${required}" is not settled here; use "${network}".` };
 }

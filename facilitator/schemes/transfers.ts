@@ -72,7 +72,7 @@ export function createTransfers(
       const { asset, authorization } = payment;
       const name = namePayment({ network, asset, payer, nonce: authorization.nonce });
       const of = caller.request && formatTraceFacts(caller.request);
-      const facts = { settlement: payment.id, payment: name, payer, ...of, ...logged(answer) };
+      const facts = { settlement: payment.id, payment: name, payer, ...of, ...formatAnswerFacts(answer) };
       lines.info({ event: "settle-answered", ...facts }, "settle answered");
       return { answer, payer };
     },
@@ -109,7 +109,7 @@ const settledBefore: Refusal = {
   message: "the payment was settled before; ask the client for another payment.",
 };
 
-function logged(answer: SettleAnswer): Readonly<Record<string, string>> {
+function formatAnswerFacts(answer: SettleAnswer): Readonly<Record<string, string>> {
   if (answer.state === "refused") return { state: answer.state, reason: answer.refusal.reason };
   if (answer.state === "failed") return { state: answer.state, reason: answer.reason, transaction: answer.transaction };
   return { state: answer.state, transaction: answer.transaction };

@@ -44,7 +44,8 @@ export function createInFlightBook({ clock }: Readonly<{ clock: () => number }>)
   const idByAuthorization = new Map<string, Hex>();
   return {
     get: (id) => byId.get(id),
-    hasRival: (settlement) => (idByAuthorization.get(authorizationKey(settlement)) ?? settlement.id) !== settlement.id,
+    hasRival: (settlement) =>
+      (idByAuthorization.get(formatAuthorizationKey(settlement)) ?? settlement.id) !== settlement.id,
     add: (settlement, attempts) => {
       const { promise, resolve } = Promise.withResolvers<SettleAnswer | Error>();
       const entry: InFlight = {
@@ -60,14 +61,14 @@ export function createInFlightBook({ clock }: Readonly<{ clock: () => number }>)
         diagnosed: undefined,
       };
       byId.set(settlement.id, entry);
-      idByAuthorization.set(authorizationKey(settlement), settlement.id);
+      idByAuthorization.set(formatAuthorizationKey(settlement), settlement.id);
       return entry;
     },
     end: (entry, answer) => {
       // One that was given up may end a second time, when its payment is under way again.
       if (byId.get(entry.settlement.id) === entry) {
         byId.delete(entry.settlement.id);
-        idByAuthorization.delete(authorizationKey(entry.settlement));
+        idByAuthorization.delete(formatAuthorizationKey(entry.settlement));
       }
       entry.end(answer);
     },
@@ -81,6 +82,6 @@ export function createInFlightBook({ clock }: Readonly<{ clock: () => number }>)
   };
 }
 
-function authorizationKey({ asset, payer, authorizationNonce }: Settlement): string {
+function formatAuthorizationKey({ asset, payer, authorizationNonce }: Settlement): string {
   return `${asset} ${payer} ${authorizationNonce}`.toLowerCase();
 }

@@ -91,7 +91,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
         const isOwner = await ownership.acquire(id, caller.owner);
         return answerFor({ id, answer: recorded, caller, isOwner }, ownership);
       }
-      if (entry.owner === undefined) await adopt(entry, caller, ownership);
+      if (entry.owner === undefined) await setOwner(entry, caller, ownership);
       const answer = await waitFor(entry, caller, options, dependencies);
       const isOwner = entry.owner === caller.owner;
       const theirs = await answerFor({ id, answer, caller, isOwner }, ownership);
@@ -102,7 +102,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
 }
 
 /** Makes a caller the owner of a settlement that nobody owns. */
-async function adopt(entry: InFlight, { owner }: Caller, ownership: Ownership): Promise<void> {
+async function setOwner(entry: InFlight, { owner }: Caller, ownership: Ownership): Promise<void> {
   // At once, so that of two who come together one finds the other.
   entry.owner = owner;
   if (!(await ownership.acquire(entry.settlement.id, owner))) entry.owner = undefined;
@@ -129,16 +129,16 @@ async function waitFor(
   { book, ...wait }: Pick<SettlerDependencies, "book" | "pause" | "signal">,
 ): Promise<SettleAnswer> {
   const ended = await waitWithinReceiptTimeout(entry.ended, time, wait);
-  if (ended !== undefined) return answerOf(ended);
+  if (ended !== undefined) return requireAnswer(ended);
   const newest = entry.attempts.at(-1);
   if (newest !== undefined) return { state: "pending", transaction: newest.hash };
   if (entry.owner !== caller.owner) return { state: "pending", transaction: "" };
   entry.abandoned = true;
   book.end(entry, new ChainError("timeout", "the settlement could not be sent in time; nothing was sent"));
-  return answerOf(await entry.ended);
+  return requireAnswer(await entry.ended);
 }
 
-function answerOf(ended: SettleAnswer | Error): SettleAnswer {
+function requireAnswer(ended: SettleAnswer | Error): SettleAnswer {
   if (ended instanceof Error) throw ended;
   return ended;
 }

@@ -74,11 +74,11 @@ export function createMemoryLedger(database: MemoryDatabase, link: Link, writer:
         if (row !== undefined) rows.deleteChildless(tables, row.settlementId);
       }),
     unfinished: () => runStatement(link, "unfinished", () => rows.listBegun(tables)),
-    prune: (beforeMs) => runStatement(link, "prune", () => prune(tables, beforeMs)),
+    prune: (beforeMs) => runStatement(link, "prune", () => forgetFinished(tables, beforeMs)),
   };
 }
 
-function prune({ settlements, attempts, verifications }: rows.Tables, beforeMs: number): number {
+function forgetFinished({ settlements, attempts, verifications }: rows.Tables, beforeMs: number): number {
   for (const [key, { atMs }] of verifications) if (atMs < beforeMs) verifications.delete(key);
   const old = [...settlements.values()].filter(
     ({ finishedAtMs }) => finishedAtMs !== undefined && finishedAtMs < beforeMs,

@@ -37,7 +37,7 @@ const ticks = 12;
 
 /** Creates a scheduler. Equal seeds give equal runs. */
 export function createScheduler(seed: number, startMs: number): Scheduler {
-  const random = randomOf(seed);
+  const random = createRandom(seed);
   const turns = new Set<Turn>();
   const timers = new Set<Timer>();
   let nowMs = startMs;
@@ -96,7 +96,7 @@ export function createScheduler(seed: number, startMs: number): Scheduler {
 }
 
 /** Creates a generator of numbers from 0 to 1 that a seed decides (mulberry32). */
-function randomOf(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -42,7 +42,7 @@ export function createSimulatedChain(
   const include = ({ hash, data }: Transaction): void => {
     const settlement = byCallData.get(data);
     const isGood = settlement !== undefined && !used.has(settlement.authorizationNonce);
-    const logs = isGood ? transferLogs(settlement) : [];
+    const logs = isGood ? buildTransferLogs(settlement) : [];
     if (isGood) used.set(settlement.authorizationNonce, hash);
     receipts.set(hash, { status: isGood ? 1 : 0, blockNumber: headNumber, transactionHash: hash, logs: [...logs] });
   };
@@ -132,7 +132,7 @@ const sign: TransactionSigner["sign"] = ({ nonce = 0, data = "0x", maxFeePerGas 
   return { hash: sent, rawTransaction: `0x${JSON.stringify({ hash: sent, nonce, data, fee: Number(maxFeePerGas) })}` };
 };
 
-function transferLogs({ asset, payer, payTo, amount, authorizationNonce }: Settlement): readonly EventLog[] {
+function buildTransferLogs({ asset, payer, payTo, amount, authorizationNonce }: Settlement): readonly EventLog[] {
   return [
     { address: asset, topics: [authorizationUsedTopic, encodeAddressTopic(payer), authorizationNonce], data: "0x" },
     {

@@ -84,7 +84,7 @@ async function compare(
     const chunk = settlements.slice(at, at + receiptsAtOnce);
     const receipts = await Promise.all(chunk.map(({ transaction }) => chain.receipt(transaction)));
     for (const [index, one] of chunk.entries()) {
-      const found = lackOf(one.settlement, receipts[index]);
+      const found = describeLack(one.settlement, receipts[index]);
       if (found !== undefined) mismatched.push({ ...one, found, isNodeBehind: isBehind(one, receipts[index], head) });
     }
   }
@@ -92,7 +92,7 @@ async function compare(
 }
 
 /** Describes what the chain lacks of a settlement; `undefined` if it has all. */
-function lackOf(settlement: FinishedSettlement["settlement"], receipt: Receipt | undefined): string | undefined {
+function describeLack(settlement: FinishedSettlement["settlement"], receipt: Receipt | undefined): string | undefined {
   if (receipt === undefined) return "no receipt";
   if (receipt.status !== 1) return "a transaction that was reverted";
   // The settlement's transaction may be a stranger's who carried out the same authorization; its transfer stands in it just so.

@@ -49,7 +49,7 @@ export async function startLeaderTerm(options: SettlingOptions, dependencies: Le
       throw error;
     }
   };
-  const ledger = writingBy(write, dependencies.ledger);
+  const ledger = guardWrites(write, dependencies.ledger);
   const decline: LeaderRequests["decline"] = (...declined) => write(() => dependencies.requests.decline(...declined));
   const requests = { ...dependencies.requests, decline };
   const chain: Chain = {
@@ -82,7 +82,7 @@ function isFault(error: unknown): boolean {
 /** Runs a question to the ledger, unless the term was lost, and notices when it is. */
 type Write = <T>(work: () => Promise<T>) => Promise<T>;
 
-function writingBy(write: Write, ledger: Ledger): Ledger {
+function guardWrites(write: Write, ledger: Ledger): Ledger {
   return {
     progress: (id) => write(() => ledger.progress(id)),
     hasRival: (settlement) => write(() => ledger.hasRival(settlement)),

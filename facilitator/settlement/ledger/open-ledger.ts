@@ -25,19 +25,19 @@ export async function openLedgerStore(
   { path, url, isHandedOver = false, ...limits }: LedgerPlace,
   { log }: Readonly<{ log: Logger }>,
 ): Promise<OpenStore> {
-  if (path !== undefined && url !== undefined) throw refuseBothLedgers(setting("path"), setting("url"));
+  if (path !== undefined && url !== undefined) throw refuseBothLedgers(nameSetting("path"), nameSetting("url"));
   if (url === undefined) {
-    const place = { path: path ?? defaultLedgerPath, setting: setting("path"), rival: "the other facilitator" };
+    const place = { path: path ?? defaultLedgerPath, setting: nameSetting("path"), rival: "the other facilitator" };
     const options = { ...place, migrations: sqliteLedgerMigrations, isShared: isHandedOver };
     return { store: openSqliteStore(options), isShared: isHandedOver };
   }
   // Loaded only when it is used: a start with SQLite does not pay for it.
   const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
-  const place = { url, setting: setting("url"), schema: "gatehouse_facilitator" };
+  const place = { url, setting: nameSetting("url"), schema: "gatehouse_facilitator" };
   const store = await openPostgresStore({ ...limits, ...place, migrations: postgresLedgerMigrations }, { log });
   return { store, isShared: true };
 }
 
-function setting(key: "path" | "url"): string {
+function nameSetting(key: "path" | "url"): string {
   return toEnvironmentName("facilitator", ["ledger", key]);
 }

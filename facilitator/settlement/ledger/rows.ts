@@ -39,9 +39,13 @@ export const attemptColumns =
 export function toRecorded(row: SqlRow): Recorded {
   const owner = toOwner(row);
   if (row["state"] === "begun") {
-    return { state: "begun", owner, ...(typeof row["newest"] === "string" ? { transaction: hex(row, "newest") } : {}) };
+    return {
+      state: "begun",
+      owner,
+      ...(typeof row["newest"] === "string" ? { transaction: readHex(row, "newest") } : {}),
+    };
   }
-  const transaction = hex(row, "transaction_hash");
+  const transaction = readHex(row, "transaction_hash");
   if (row["state"] === "settled") return { state: "settled", transaction, owner };
   const [reason, message] = [String(row["reason"]) as Reason, String(row["message"])];
   return { state: "failed", transaction, reason, message, owner };
@@ -54,14 +58,14 @@ function toOwner({ owner }: SqlRow): string | undefined {
 /** Reads a row of table `settlement`. */
 export function toSettlement(row: SqlRow): Settlement {
   return {
-    id: hex(row, "id"),
-    asset: hex(row, "asset"),
-    payer: hex(row, "payer"),
-    payTo: hex(row, "pay_to"),
+    id: readHex(row, "id"),
+    asset: readHex(row, "asset"),
+    payer: readHex(row, "payer"),
+    payTo: readHex(row, "pay_to"),
     amount: BigInt(String(row["amount"])),
-    authorizationNonce: hex(row, "authorization_nonce"),
+    authorizationNonce: readHex(row, "authorization_nonce"),
     validBefore: BigInt(String(row["valid_before"])),
-    callData: hex(row, "call_data"),
+    callData: readHex(row, "call_data"),
     begunAtMs: Number(row["begun_at_ms"]),
     owner: toOwner(row),
   };
@@ -70,16 +74,16 @@ export function toSettlement(row: SqlRow): Settlement {
 /** Reads a row of table `attempt`. */
 export function toAttempt(row: SqlRow): Attempt {
   return {
-    hash: hex(row, "hash"),
-    signer: hex(row, "signer"),
+    hash: readHex(row, "hash"),
+    signer: readHex(row, "signer"),
     nonce: Number(row["nonce"]),
-    rawTransaction: hex(row, "raw_transaction"),
+    rawTransaction: readHex(row, "raw_transaction"),
     maxFeePerGas: BigInt(String(row["max_fee_per_gas"])),
     maxPriorityFeePerGas: BigInt(String(row["max_priority_fee_per_gas"])),
     signedAtMs: Number(row["signed_at_ms"]),
   };
 }
 
-function hex(row: SqlRow, column: string): Hex {
+function readHex(row: SqlRow, column: string): Hex {
   return String(row[column]) as Hex;
 }

@@ -36,7 +36,7 @@ export function createSendBatch(
     if (next !== undefined) nonces.startFrom(next);
     noncesAreStale = false;
     const signed = signBatch(jobs, now, options, dependencies);
-    await journal(signed, ledger, nonces);
+    await recordBatch(signed, ledger, nonces);
     for (const { job, attempt } of signed) {
       job.entry.attempts = [...job.entry.attempts, attempt];
       job.entry.sentAtMs = clock();
@@ -55,7 +55,7 @@ export function createSendBatch(
   };
 }
 
-async function journal(
+async function recordBatch(
   signed: readonly SignedJob[],
   ledger: Ledger,
   nonces: SendDependencies["nonces"],

@@ -42,17 +42,17 @@ export async function diagnose(
       return failed(reason.validBefore, "the authorization ended before a block took the settlement.");
     return failed(reason.transaction, "the token reverted the transfer; the payer was not charged.");
   }
-  const transaction = await foreignSettlement({ settlement, headNumber }, chain);
+  const transaction = await findForeignSettlement({ settlement, headNumber }, chain);
   if (transaction !== undefined) return { kind: "outcome", outcome: { state: "settled", transaction } };
   if (cause === "lost") return { kind: "uncertain" };
   return failed(reason.nonceUsed, "the authorization was used or cancelled by another transaction.");
 }
 
-async function foreignSettlement(
+async function findForeignSettlement(
   { settlement, headNumber }: Readonly<{ settlement: InFlight["settlement"]; headNumber: number }>,
   chain: Chain,
 ): Promise<Hex | undefined> {
-  const uses = await chain.recentLogs(settlement.asset, authorizationUseTopics(settlement), headNumber);
+  const uses = await chain.recentLogs(settlement.asset, buildAuthorizationUseTopics(settlement), headNumber);
   const hash = uses.at(-1)?.transactionHash;
   const receipt = hash === undefined ? undefined : await chain.receipt(hash);
   return receipt !== undefined && showsAuthorizedTransfer(receipt, settlement) ? receipt.transactionHash : undefined;
@@ -75,27 +75,27 @@ export function showsAuthorizedTransfer(receipt: Receipt, settlement: Settlement
 }
 
 /** Topics by which the use of a settlement's authorization is found. */
-function authorizationUseTopics({ payer, authorizationNonce }: Settlement): readonly Hex[] {
+function buildAuthorizationUseTopics({ payer, authorizationNonce }: Settlement): readonly Hex[] {
   return [authorizationUsedTopic, encodeAddressTopic(payer), authorizationNonce];
 }
 
 function isTransfer({ address, topics, data }: EventLog, { asset, payer, payTo, amount }: Settlement): boolean {
   return (
-    sameHex(address, asset) &&
-    sameTopics(topics, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)]) &&
+    isSameHex(address, asset) &&
+    hasSameTopics(topics, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)]) &&
     data.length === 66 &&
     BigInt(data) === amount
   );
 }
 
 function isAuthorizationUse({ address, topics }: EventLog, settlement: Settlement): boolean {
-  return sameHex(address, settlement.asset) && sameTopics(topics, authorizationUseTopics(settlement));
+  return isSameHex(address, settlement.asset) && hasSameTopics(topics, buildAuthorizationUseTopics(settlement));
 }
 
-function sameTopics(found: readonly Hex[], expected: readonly Hex[]): boolean {
-  return found.length === expected.length && expected.every((topic, index) => sameHex(topic, found[index]));
+function hasSameTopics(found: readonly Hex[], expected: readonly Hex[]): boolean {
+  return found.length === expected.length && expected.every((topic, index) => isSameHex(topic, found[index]));
 }
 
-function sameHex(a: Hex, b: Hex | undefined): boolean {
+function isSameHex(a: Hex, b: Hex | undefined): boolean {
   return a.toLowerCase() === b?.toLowerCase();
 }

@@ -44,10 +44,10 @@ export function createTracker(options: DecisionOptions, dependencies: TrackerDep
       const [head, nextNonce] = await Promise.all([chain.head(), chain.transactionCount(signer, "latest")]);
       const entries = [...book.all()].filter(({ attempts }) => attempts.length > 0);
       const before: Observation = { head, nextNonce, signer, receipts: new Map(), nowMs: clock() };
-      const seen = { ...before, receipts: await receiptsOf(entries, before, chain) };
+      const seen = { ...before, receipts: await fetchReceipts(entries, before, chain) };
       nonces.rebase(nextNonce);
       for (const entry of entries) markLost(entry, seen);
-      await carryOut(
+      await applyDecisions(
         entries.map((entry) => [entry, decide(entry, seen, options)]),
         seen,
         dependencies,
@@ -66,7 +66,7 @@ export function createTracker(options: DecisionOptions, dependencies: TrackerDep
 }
 
 /** Fetches the receipts of all transactions that could have one. */
-async function receiptsOf(
+async function fetchReceipts(
   entries: readonly InFlight[],
   seen: Observation,
   chain: Chain,
@@ -87,7 +87,7 @@ function markLost(entry: InFlight, seen: Observation): void {
   if (!isLost && entry.diagnosed?.cause === "lost") entry.diagnosed = undefined;
 }
 
-async function carryOut(
+async function applyDecisions(
   decisions: readonly (readonly [InFlight, Decision])[],
   seen: Observation,
   dependencies: TrackerDependencies,
@@ -98,7 +98,7 @@ async function carryOut(
   for (const [entry, decision] of decisions) {
     if (decision.kind === "finish") outcomes.set(entry, decision.outcome);
     if (decision.kind === "replace") submitter.replace(entry);
-    if (decision.kind === "resend") later.push(resend(entry, seen, chain));
+    if (decision.kind === "resend") later.push(sendAgain(entry, seen, chain));
     if (decision.kind === "diagnose") later.push(resolveByDiagnosis(entry, decision.cause, seen, dependencies));
   }
   // One may fail while others are under way: all are waited for, since nobody else looks at how they end.
@@ -136,7 +136,7 @@ async function finish(
   for (const [entry, outcome] of outcomes) book.end(entry, outcome);
 }
 
-async function resend(entry: InFlight, seen: Observation, chain: Chain): Promise<void> {
+async function sendAgain(entry: InFlight, seen: Observation, chain: Chain): Promise<void> {
   entry.sentAtMs = seen.nowMs;
   const open = entry.attempts.filter((attempt) => isOpen(attempt, seen));
   await Promise.all(open.map(({ rawTransaction }) => chain.send(rawTransaction)));
@@ -156,11 +156,11 @@ function closeGap(
   { nonces, book, submitter }: Pick<TrackerDependencies, "nonces" | "book" | "submitter">,
 ): void {
   nonces.reset(seen.nextNonce);
-  for (const entry of entries.toSorted((a, b) => newestNonce(a) - newestNonce(b))) {
+  for (const entry of entries.toSorted((a, b) => findNewestNonce(a) - findNewestNonce(b))) {
     if (book.get(entry.settlement.id) === entry) submitter.submit(entry);
   }
 }
 
-function newestNonce({ attempts }: InFlight): number {
+function findNewestNonce({ attempts }: InFlight): number {
   return attempts.at(-1)?.nonce ?? 0;
 }
