@@ -59,7 +59,7 @@ export function addPaidRoutes(app: App, options: PaidRoutesOptions, dependencies
   app.all("*", async (c) => {
     const named = options.routes.find(c.req.method === "HEAD" ? "GET" : c.req.method, c.req.path);
     if (named !== undefined) c.set("route", named.path);
-    const { method, url: target = "" } = bindingsOf(c).incoming;
+    const { method, url: target = "" } = getBindings(c).incoming;
     const sold = routeMethods.find((known) => known === method);
     return sold === undefined ? c.notFound() : serve(c, { method: sold, target }, options, serving);
   });
@@ -117,7 +117,7 @@ async function buy(
   const { sell, work, metrics } = serving;
   const { payer } = payment.key;
   const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
-  const clientAddress = clientAddressOf(bindingsOf(c).incoming, options.client);
+  const clientAddress = findAddress(getBindings(c).incoming, options.client);
   const client = toAddressKey(clientAddress);
   using opened = new DisposableStack();
   const memory = opened.use(openMemory(c, client, serving.memory));
@@ -142,7 +142,7 @@ async function buy(
   });
   metrics.count(route, outcome.kind);
   opened.move();
-  concludeSale(c, nameSale(route.key, payment, trace), { outcome, memory, options, serving });
+  finishSale(c, nameSale(route.key, payment, trace), { outcome, memory, options, serving });
   return answerSale(route, url, outcome);
 }
 
@@ -157,7 +157,7 @@ async function collect(
   serving: Serving,
 ): Promise<Response> {
   const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
-  const client = toAddressKey(clientAddressOf(bindingsOf(c).incoming, options.client));
+  const client = toAddressKey(findAddress(getBindings(c).incoming, options.client));
   using opened = new DisposableStack();
   const memory = opened.use(openMemory(c, client, serving.memory));
   const outcome = await serving.sell({
@@ -178,13 +178,13 @@ async function collect(
   // Of these two the ledger knows that the request was for a route: no client can make up labels.
   if (outcome.kind === "sold" || outcome.kind === "pending") serving.metrics.count({ key }, outcome.kind);
   opened.move();
-  concludeSale(c, nameSale(key, payment, trace), { outcome, memory, options, serving });
+  finishSale(c, nameSale(key, payment, trace), { outcome, memory, options, serving });
   return answerWithoutOffer(outcome);
 }
 
 /** Memory for what one sale gives to its client, whose connection may have to end for the sake of others. */
 function openMemory(c: Context, client: string, budget: MemoryBudget): ConnectionMemory {
-  const { outgoing } = bindingsOf(c);
+  const { outgoing } = getBindings(c);
   return new ConnectionMemory(budget, { address: () => client, cut: () => outgoing.destroy() });
 }
 
@@ -197,20 +197,20 @@ type Ended = Readonly<{
 }>;
 
 /** Logs how a sale ended, and follows the delivery of what it gives to the client. */
-function concludeSale(c: Context, facts: SaleFacts, { outcome, memory, options, serving }: Ended): void {
+function finishSale(c: Context, facts: SaleFacts, { outcome, memory, options, serving }: Ended): void {
   const { lines } = serving;
   logOutcome(lines, facts, outcome);
   if (outcome.kind !== "sold" && outcome.kind !== "declined") return memory[Symbol.dispose]();
-  const { outgoing } = bindingsOf(c);
+  const { outgoing } = getBindings(c);
   const { deliveryTimeoutMs } = options;
   void followDelivery(outcome, { outgoing, memory, deliveryTimeoutMs }, { facts, lines: lines.others });
 }
 
-function clientAddressOf({ socket, headers }: IncomingMessage, client: ClientAddress): string {
+function findAddress({ socket, headers }: IncomingMessage, client: ClientAddress): string {
   if (socket.remoteAddress === undefined) return "unknown";
   return client.of(socket.remoteAddress, client.forwardedBy(readForwarded(headers)));
 }
 
-function bindingsOf(c: Context): NodeBindings {
+function getBindings(c: Context): NodeBindings {
   return c.env as NodeBindings;
 }

@@ -59,7 +59,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   // Before the port that sells, so that it outlives it: a stop is seen here while purchases under way are finished.
   const operations = resources.use(
     await listenForOperations(
-      { ...settings.operations, setting: settingName("operations", "port"), connections: connections.operators() },
+      { ...settings.operations, setting: nameSetting("operations", "port"), connections: connections.operators() },
       {
         log,
         metrics: registry,
@@ -88,7 +88,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   );
   const listener = resources.use(
     await listenHttp(app, {
-      ...sellingPort(settings.listen, client),
+      ...buildSellingPort(settings.listen, client),
       connections: connections.listener({ name: "resource-server" }),
     }),
   );
@@ -122,14 +122,14 @@ async function openBooks(settings: ResourceServerSettings, context: ServiceConte
 }
 
 /** Builds the options of the port that sells, with the proxies before it. */
-function sellingPort(
+function buildSellingPort(
   { host, port, requestTimeoutMs, proxyProtocol }: ResourceServerSettings["listen"],
   { isTrusted }: ClientAddress,
 ) {
-  const options = { host, port, requestTimeoutMs, setting: settingName("listen", "port"), isProxy: isTrusted };
+  const options = { host, port, requestTimeoutMs, setting: nameSetting("listen", "port"), isProxy: isTrusted };
   return proxyProtocol ? { ...options, isTrustedProxy: isTrusted } : options;
 }
 
-function settingName(...path: readonly string[]): string {
+function nameSetting(...path: readonly string[]): string {
   return toEnvironmentName(resourceServerSettings.service, path);
 }

@@ -39,36 +39,36 @@ export function answerSale(route: Route, url: string, outcome: SaleOutcome): Res
 export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Response {
   switch (outcome.kind) {
     case "sold":
-      return resource(outcome.response, outcome.settlement);
+      return answerResource(outcome.response, outcome.settlement);
     case "declined":
-      return new Response(bodyOf(outcome.response), { ...init(outcome.response) });
+      return new Response(getBody(outcome.response), { ...buildInit(outcome.response) });
     case "failed":
-      return json(
+      return toJson(
         outcome.status,
         `${outcome.message}; you were not charged, the payment can be used again.`,
         outcome.status === 503 ? { "Retry-After": recoveryRetryAfterSeconds } : {},
       );
     case "pending":
-      return json(202, "the settlement is not confirmed yet; send the same payment again to get the resource.", {
+      return toJson(202, "the settlement is not confirmed yet; send the same payment again to get the resource.", {
         "PAYMENT-RESPONSE": encodePaymentResponseHeader(outcome.settlement),
         "Retry-After": retryAfterSeconds,
       });
     case "in-progress":
-      return json(409, "this payment is being worked on; send it again to get the resource.", {
+      return toJson(409, "this payment is being worked on; send it again to get the resource.", {
         "Retry-After": retryAfterSeconds,
       });
     case "other-request":
-      return json(409, "this payment bought another request; send that request, or pay for this one.", {});
+      return toJson(409, "this payment bought another request; send that request, or pay for this one.", {});
     case "busy":
-      return json(503, "too many payments are being worked on; you were not charged, try again.", {
+      return toJson(503, "too many payments are being worked on; you were not charged, try again.", {
         "Retry-After": retryAfterSeconds,
       });
     case "no-ledger":
-      return json(503, "payments can't be recorded now; send the same payment again, it is never charged twice.", {
+      return toJson(503, "payments can't be recorded now; send the same payment again, it is never charged twice.", {
         "Retry-After": recoveryRetryAfterSeconds,
       });
     case "no-verdict":
-      return json(503, "payments can't be checked now; you were not charged, send the same payment again.", {
+      return toJson(503, "payments can't be checked now; you were not charged, send the same payment again.", {
         "Retry-After": recoveryRetryAfterSeconds,
       });
   }
@@ -86,28 +86,28 @@ export function requirePayment(route: Route, url: string, error: string, settlem
     },
     accepts: [...route.accepts],
   };
-  return json(402, error, {
+  return toJson(402, error, {
     "PAYMENT-REQUIRED": encodePaymentRequiredHeader(instructions),
     ...(settlement === undefined ? {} : { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) }),
   });
 }
 
-function resource(response: SoldResponse, settlement: SettleResponse): Response {
-  const answer = new Response(bodyOf(response), init(response));
+function answerResource(response: SoldResponse, settlement: SettleResponse): Response {
+  const answer = new Response(getBody(response), buildInit(response));
   answer.headers.set("PAYMENT-RESPONSE", encodePaymentResponseHeader(settlement));
   answer.headers.set("Cache-Control", withPrivateCacheControl(answer.headers.get("Cache-Control")));
   return answer;
 }
 
-function init({ status, headers }: SoldResponse): ResponseInit {
+function buildInit({ status, headers }: SoldResponse): ResponseInit {
   return { status, headers: headers.map(([name, value]) => [name, value]) };
 }
 
 /** Returns the body, or null for a status without one (RFC 9110): such a response must be made without a body. */
-function bodyOf({ status, body }: SoldResponse): Uint8Array<ArrayBuffer> | null {
+function getBody({ status, body }: SoldResponse): Uint8Array<ArrayBuffer> | null {
   return status === 204 || status === 205 ? null : body;
 }
 
-function json(status: number, error: string, headers: Readonly<Record<string, string>>): Response {
+function toJson(status: number, error: string, headers: Readonly<Record<string, string>>): Response {
   return Response.json({ error }, { status, headers: { "Cache-Control": "no-store", ...headers } });
 }

@@ -33,20 +33,20 @@ export async function openSoldRoutes(
       log,
       files,
       clock: Date.now,
-      check: (read) => explainUnsignedTokens(read, accessTokens) ?? newSchemes(read, schemes),
+      check: (read) => explainUnsignedTokens(read, accessTokens) ?? refuseNewSchemes(read, schemes),
       took: (read) => mask.hide(read.map(({ upstream }) => upstream?.href)),
     },
   );
-  schemes = schemesOf(routes.current());
+  schemes = listSchemes(routes.current());
   return { ...routes, schemes };
 }
 
-function schemesOf(routes: readonly Route[]): readonly string[] {
+function listSchemes(routes: readonly Route[]): readonly string[] {
   return [...new Set(routes.flatMap(({ accepts }) => accepts.map(({ scheme }) => scheme)))];
 }
 
-function newSchemes(routes: readonly Route[], known: readonly string[] | undefined): string | undefined {
-  const added = known === undefined ? [] : schemesOf(routes).filter((scheme) => !known.includes(scheme));
+function refuseNewSchemes(routes: readonly Route[], known: readonly string[] | undefined): string | undefined {
+  const added = known === undefined ? [] : listSchemes(routes).filter((scheme) => !known.includes(scheme));
   if (added.length === 0) return undefined;
   return `no route was sold by ${added.join(", ")} when the server started; restart it to sell by a new scheme.`;
 }

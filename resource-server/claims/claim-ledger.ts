@@ -48,14 +48,14 @@ export type ClaimLedgerDependencies = Readonly<{
 
 /** Creates the ledger of a store that has its tables. */
 export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependencies): ClaimLedger {
-  const sql = claimSql(store.nowMs);
-  const mine = (key: ClaimKey) => [...identity(key), owner.id] as const;
+  const sql = buildClaimSql(store.nowMs);
+  const mine = (key: ClaimKey) => [...listKeyValues(key), owner.id] as const;
   const move = async (what: string, text: string, parameters: readonly SqlValue[]): Promise<void> => {
     if ((await store.change(text, parameters)) !== 1) throw new ClaimMovedError(what);
   };
   return {
     async find(key) {
-      const [row] = await store.rows(sql.find, identity(key));
+      const [row] = await store.rows(sql.find, listKeyValues(key));
       return row === undefined ? undefined : readFoundClaim(row);
     },
     async claim({ key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore }) {
@@ -93,7 +93,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
   };
 }
 
-function identity({ network, asset, payer, nonce }: ClaimKey) {
+function listKeyValues({ network, asset, payer, nonce }: ClaimKey) {
   return [network, asset, payer, nonce] as const;
 }
 
@@ -115,7 +115,7 @@ export class ClaimMovedError extends Error {
  * The ledger's statements, for SQLite and PostgreSQL alike. `$1` to `$4` are the key (network, asset, payer, nonce) where a
  * statement is about one claim, and `$5` is the process that writes: it changes only what it owns.
  */
-function claimSql(nowMs: string) {
+function buildClaimSql(nowMs: string) {
   const byKey = "network = $1 AND asset = $2 AND payer = $3 AND nonce = $4";
   const mine = `${byKey} AND owner = $5`;
   // A parameter says how long past its time an owner is still taken for alive; see `ClaimOwner.graceMs`.

@@ -96,7 +96,7 @@ export function parseClaimKey(raw: unknown): ClaimKey {
 /** Makes a claim of a row of table `claims`. */
 export function parseClaim(raw: unknown): PaymentClaim {
   const columns = row.parse(raw);
-  return { ...withoutResponse(columns), response: responseOf(columns) };
+  return { ...withoutResponse(columns), response: parseResponse(columns) };
 }
 
 /** Makes a claim without its response of a row of {@link foundClaimColumns}. */
@@ -123,7 +123,7 @@ function withoutResponse(found: Omit<z.output<typeof foundRow>, "response_bytes"
 
 type ResponseColumns = Pick<z.output<typeof row>, "status" | "headers" | "body">;
 
-function responseOf({ status, headers, body }: ResponseColumns): SoldResponse | undefined {
+function parseResponse({ status, headers, body }: ResponseColumns): SoldResponse | undefined {
   if (status === null || headers === null || body === null) return undefined;
   return { status, headers: JSON.parse(headers) as SoldResponse["headers"], body };
 }

@@ -24,11 +24,11 @@ export async function openClaimLedger(
   { path, url, ...limits }: ResourceServerSettings["ledger"],
   { clock, log, isHandedOver }: Readonly<{ clock: () => number; log: Logger; isHandedOver: boolean }>,
 ): Promise<OpenClaimLedger> {
-  if (path !== undefined && url !== undefined) throw refuseBothLedgers(setting("path"), setting("url"));
+  if (path !== undefined && url !== undefined) throw refuseBothLedgers(nameSetting("path"), nameSetting("url"));
   await using resources = new AsyncDisposableStack();
   const open = async () => {
     if (url === undefined) {
-      const place = { path: path ?? defaultLedgerPath, setting: setting("path") };
+      const place = { path: path ?? defaultLedgerPath, setting: nameSetting("path") };
       const rival = "the other resource server";
       const options = { ...place, migrations: sqliteClaimMigrations, rival, isShared: isHandedOver };
       const store = resources.use(openSqliteStore(options));
@@ -37,7 +37,7 @@ export async function openClaimLedger(
     }
     // Loaded only when it is used: a start with SQLite does not pay for it.
     const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
-    const place = { url, setting: setting("url"), schema: "gatehouse_resource_server" };
+    const place = { url, setting: nameSetting("url"), schema: "gatehouse_resource_server" };
     const store = resources.use(
       await openPostgresStore({ ...limits, ...place, migrations: postgresClaimMigrations }, { log }),
     );
@@ -52,6 +52,6 @@ export async function openClaimLedger(
   };
 }
 
-function setting(key: "path" | "url"): string {
+function nameSetting(key: "path" | "url"): string {
   return toEnvironmentName(resourceServerSettings.service, ["ledger", key]);
 }

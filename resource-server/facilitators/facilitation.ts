@@ -61,14 +61,14 @@ const extra = z
   .transform((value) => value ?? undefined);
 
 /** Drops absent fields, which `exactOptionalPropertyTypes` and JSON both tell apart from undefined ones. */
-function present<T extends object>(value: { [Key in keyof T]: T[Key] | undefined }): T {
+function removeAbsent<T extends object>(value: { [Key in keyof T]: T[Key] | undefined }): T {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
 
 /** A facilitator's answer to `/verify` (x402 version 2, VerifyResponse). */
 export const verifyAnswer = z
   .object({ isValid: z.boolean(), invalidReason: text, invalidMessage: text, payer: text, extensions: extra })
-  .transform((answer) => present<VerifyResponse>(answer));
+  .transform((answer) => removeAbsent<VerifyResponse>(answer));
 
 /** A facilitator's answer to `/settle` (x402 version 2, SettleResponse). */
 export const settleAnswer = z
@@ -82,7 +82,7 @@ export const settleAnswer = z
     amount: text,
     extensions: extra,
   })
-  .transform((answer) => present<SettleResponse>(answer));
+  .transform((answer) => removeAbsent<SettleResponse>(answer));
 
 /** The fields of a facilitator's answer to `/supported` that are read. */
 export const supportedAnswer = z.object({

@@ -63,7 +63,7 @@ export async function createFacilitatorInProcess(
   );
   dependencies.yields(facilitator.yieldTerm);
   const followed = rememberFitness();
-  const readiness = () => followed(wholeCheck(facilitator));
+  const readiness = () => followed(deriveReadiness(facilitator));
   // The first request may come when the node it was started with is down already.
   readiness();
   return {
@@ -79,9 +79,9 @@ export function callInProcess({
   settle,
 }: Pick<Facilitator, "verify" | "settle">): Pick<Facilitation, "verify" | "settle"> {
   return {
-    verify: (payment, requirements, request) => judged(verify(toRequest(payment, requirements), { request })),
+    verify: (payment, requirements, request) => waitForVerdict(verify(toRequest(payment, requirements), { request })),
     settle: (payment, requirements, idempotencyKey, request) =>
-      judged(settle(toRequest(payment, requirements), { idempotencyKey, request })),
+      waitForVerdict(settle(toRequest(payment, requirements), { idempotencyKey, request })),
   };
 }
 
@@ -91,13 +91,13 @@ function toRequest(payment: PresentedPayment, paymentRequirements: PaymentRequir
     : { paymentPayload: payment.sent, paymentRequirements };
 }
 
-function wholeCheck(facilitator: Pick<Facilitator, "readiness">): ReadinessCheck {
+function deriveReadiness(facilitator: Pick<Facilitator, "readiness">): ReadinessCheck {
   const { ready, checks } = facilitator.readiness();
   const problems = Object.values(checks).filter((check) => !check.ok);
   return { ok: ready, message: ready ? "in this process" : problems.map(({ message }) => message).join("; ") };
 }
 
-async function judged<T>(answer: Promise<T>): Promise<T> {
+async function waitForVerdict<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {

@@ -45,24 +45,28 @@ export function createFacilitatorOverHttp(
   { fetch, log, signal }: FacilitatorOverHttpDependencies,
 ): Facilitation {
   const { url, headers: basic } = parseHttpEndpoint(options.url);
-  const credentials = { ...basic, ...(options.apiKey && keyHeader(options.apiKey, "Authorization" in basic)) };
+  const credentials = { ...basic, ...(options.apiKey && buildKeyHeader(options.apiKey, "Authorization" in basic)) };
   const base = url.replace(/\/+$/, "");
 
   async function send<T>(path: string, schema: z.ZodType<T>, { timeoutMs, ...sent }: FacilitatorRequest): Promise<T> {
     const where = `${base}${path}`;
-    const { status, text } = await exchange(where, timeoutMs, sent);
-    if (status >= 500) throw new FacilitationError("failed", `${where} answered ${status}: ${excerpt(text)}`);
+    const { status, text } = await fetchAnswer(where, timeoutMs, sent);
+    if (status >= 500) throw new FacilitationError("failed", `${where} answered ${status}: ${formatExcerpt(text)}`);
     if (status >= 400)
       throw new FacilitationError(
         isMalformed(status) ? "refused" : "denied",
-        `${where} answered ${status}: ${excerpt(text)}`,
+        `${where} answered ${status}: ${formatExcerpt(text)}`,
       );
     const parsed = schema.safeParse(parseJson(text));
     if (status === 200 && parsed.success) return parsed.data;
-    throw new FacilitationError("unintelligible", `${where} is no x402 facilitator: ${status} ${excerpt(text)}`);
+    throw new FacilitationError("unintelligible", `${where} is no x402 facilitator: ${status} ${formatExcerpt(text)}`);
   }
 
-  async function exchange(where: string, timeoutMs: number, { body, headers }: Omit<FacilitatorRequest, "timeoutMs">) {
+  async function fetchAnswer(
+    where: string,
+    timeoutMs: number,
+    { body, headers }: Omit<FacilitatorRequest, "timeoutMs">,
+  ) {
     try {
       const response = await fetch(where, {
         ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
@@ -75,7 +79,7 @@ export function createFacilitatorOverHttp(
         text: new TextDecoder().decode(await readBody(response.body, answerLimitBytes)),
       };
     } catch (cause) {
-      const code = neverConnected(cause) ? "unreachable" : "unknown";
+      const code = hasNeverConnected(cause) ? "unreachable" : "unknown";
       throw new FacilitationError(code, `no answer from ${where}: ${String(cause)}`, { cause });
     }
   }
@@ -88,13 +92,13 @@ export function createFacilitatorOverHttp(
     verify: ({ sent }, requirements, request) =>
       send("/verify", verifyAnswer, {
         timeoutMs: options.verifyTimeoutMs,
-        body: requestBody(sent, requirements),
+        body: buildRequestBody(sent, requirements),
         headers: request === undefined ? {} : requestTraceHeaders(request),
       }),
     settle: ({ sent }, requirements, idempotencyKey, request) =>
       send("/settle", settleAnswer, {
         timeoutMs: options.settleTimeoutMs,
-        body: requestBody(sent, requirements),
+        body: buildRequestBody(sent, requirements),
         headers: { "Idempotency-Key": idempotencyKey, ...(request && requestTraceHeaders(request)) },
       }),
     readiness: watch.readiness,
@@ -103,7 +107,7 @@ export function createFacilitatorOverHttp(
 }
 
 /** Puts the key into the header that is free: credentials of the URL, for a proxy before the facilitator, are the Authorization. */
-function keyHeader(apiKey: Secret, isAuthorized: boolean): Readonly<Record<string, string>> {
+function buildKeyHeader(apiKey: Secret, isAuthorized: boolean): Readonly<Record<string, string>> {
   const key = apiKey.reveal();
   return isAuthorized ? { "X-API-Key": key } : { Authorization: `Bearer ${key}` };
 }
@@ -113,11 +117,11 @@ function isMalformed(status: number): boolean {
   return status === 400 || status === 422;
 }
 
-function requestBody(paymentPayload: PaymentPayload, paymentRequirements: PaymentRequirements) {
+function buildRequestBody(paymentPayload: PaymentPayload, paymentRequirements: PaymentRequirements) {
   return { x402Version: paymentPayload.x402Version, paymentPayload, paymentRequirements };
 }
 
-function excerpt(text: string): string {
+function formatExcerpt(text: string): string {
   return JSON.stringify(text.slice(0, 200));
 }
 
@@ -131,10 +135,10 @@ const beforeTheRequest = new Set([
 ]);
 
 /** Whether a `fetch` failed before anything of the request went out, so that nobody can have acted on it. */
-function neverConnected(error: unknown): boolean {
+function hasNeverConnected(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(neverConnected);
+  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(hasNeverConnected);
   const { code } = error as NodeJS.ErrnoException;
   if (code !== undefined && beforeTheRequest.has(code)) return true;
-  return neverConnected(error.cause);
+  return hasNeverConnected(error.cause);
 }

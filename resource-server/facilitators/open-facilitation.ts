@@ -33,7 +33,7 @@ export async function openFacilitation(
   if (url !== undefined) {
     if (settings.settlement.privateKey !== undefined) {
       throw new StartupError(
-        `${nameOf("facilitator", "url")} and ${nameOf("settlement", "privateKey")} are both set; the facilitator settles ` +
+        `${nameSetting("facilitator", "url")} and ${nameSetting("settlement", "privateKey")} are both set; the facilitator settles ` +
           `with its own key. Remove one of the two.`,
       );
     }
@@ -43,9 +43,9 @@ export async function openFacilitation(
   const { privateKey, rpcUrl } = settings.settlement;
   if (privateKey === undefined || rpcUrl === undefined) {
     const missing = [...(privateKey === undefined ? ["privateKey"] : []), ...(rpcUrl === undefined ? ["rpcUrl"] : [])];
-    const names = missing.map((key) => nameOf("settlement", key)).join(" and ");
+    const names = missing.map((key) => nameSetting("settlement", key)).join(" and ");
     throw new StartupError(
-      `${nameOf("facilitator", "url")} is not set, so that payments are settled by this process, and that needs ${names}. ` +
+      `${nameSetting("facilitator", "url")} is not set, so that payments are settled by this process, and that needs ${names}. ` +
         `Set ${names}, or the facilitator's URL.`,
     );
   }
@@ -54,6 +54,6 @@ export async function openFacilitation(
   return createFacilitatorInProcess({ ...settings.settlement, privateKey, rpcUrl }, settings, dependencies);
 }
 
-function nameOf(...path: readonly string[]): string {
+function nameSetting(...path: readonly string[]): string {
   return toEnvironmentName(resourceServerSettings.service, path);
 }

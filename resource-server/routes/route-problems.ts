@@ -13,18 +13,18 @@ export function findRouteProblems(
   schemes: readonly string[] = knownSchemes.map(({ name }) => name),
 ): readonly string[] {
   const parsed = createRouteFileSchema(schemes).safeParse(content);
-  if (!parsed.success) return schemaProblems(parsed.error.issues);
+  if (!parsed.success) return describeSchemaIssues(parsed.error.issues);
   return Object.entries(parsed.data).flatMap(([key, { accepts }]) =>
-    [accepts].flat().flatMap((offer) => offerProblems(offer, network).map((text) => `${key}: accepts.${text}`)),
+    [accepts].flat().flatMap((offer) => findOfferProblems(offer, network).map((text) => `${key}: accepts.${text}`)),
   );
 }
 
 type Issue = z.core.$ZodIssue;
 
-function schemaProblems(issues: readonly Issue[]): readonly string[] {
+function describeSchemaIssues(issues: readonly Issue[]): readonly string[] {
   return issues.flatMap((issue) => {
     const route = issue.path.map(String);
-    return innermost(issue).map(({ path, message }) => {
+    return listInnermost(issue).map(({ path, message }) => {
       const place = [...route, ...path.map(String)].join(": ") || "the whole file";
       return `${place}: ${message}.`;
     });
@@ -34,13 +34,13 @@ function schemaProblems(issues: readonly Issue[]): readonly string[] {
 type Problem = Readonly<{ path: readonly PropertyKey[]; message: string }>;
 
 /** Lists the problems within an issue of a key, or of a union: those of the alternative that was meant. */
-function innermost(issue: Issue): readonly Problem[] {
+function listInnermost(issue: Issue): readonly Problem[] {
   if (issue.code === "invalid_key") return issue.issues.map(({ message }) => ({ path: [], message }));
   if (issue.code !== "invalid_union") return [{ path: [], message: issue.message }];
   return issue.errors.find((inner) => inner.some(({ path }) => path.length > 0)) ?? issue.errors[0] ?? [];
 }
 
-function offerProblems(offer: RouteOffer, network: string): string[] {
+function findOfferProblems(offer: RouteOffer, network: string): string[] {
   const problems: string[] = [];
   if (offer.network !== network) {
     problems.push(`network: found "${offer.network}"; this server charges on "${network}" only (setting chain.id).`);

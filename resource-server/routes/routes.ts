@@ -24,11 +24,11 @@ export async function buildRoutes(content: unknown, options: RouteOptions): Prom
   const problems = findRouteProblems(content, options.token.network, names);
   if (problems.length > 0) return { ok: false, problems };
   const routes = Object.entries(createRouteFileSchema(names).parse(content));
-  const value = await Promise.all(routes.map(([key, entry]) => routeOf(key, entry, { ...options, schemes })));
+  const value = await Promise.all(routes.map(([key, entry]) => buildRoute(key, entry, { ...options, schemes })));
   return { ok: true, value };
 }
 
-async function routeOf(key: string, entry: RouteFile[string], options: Required<RouteOptions>): Promise<Route> {
+async function buildRoute(key: string, entry: RouteFile[string], options: Required<RouteOptions>): Promise<Route> {
   const [method, path = ""] = key.split(" ");
   const known = routeMethods.find((candidate) => candidate === method);
   if (known === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown method pass`);

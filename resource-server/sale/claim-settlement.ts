@@ -27,10 +27,10 @@ export async function settleClaim(
     const answer = await facilitation.settle(payment, claim.requirements, claim.idempotencyKey, request);
     const settlement = { ...answer, payer: answer.payer ?? claim.key.payer };
     const isFault = readSettleState(answer) === "pending" && answer.errorReason !== reason.pending;
-    return isFault ? pendingSettlement(claim, answer.transaction) : settlement;
+    return isFault ? buildPendingSettlement(claim, answer.transaction) : settlement;
   } catch (error) {
     if (!(error instanceof FacilitationError)) throw error;
-    return didNothing.has(error.code) ? error : pendingSettlement(claim);
+    return didNothing.has(error.code) ? error : buildPendingSettlement(claim);
   }
 }
 
@@ -47,7 +47,7 @@ export async function resumeClaim(
 ): Promise<SettleResponse> {
   if (claim.payload === undefined) throw new TypeError("a claim that was delivered can't be settled");
   const settlement = await settleClaim(claim, { sent: claim.payload }, facilitation, request);
-  if (settlement instanceof FacilitationError) return pendingSettlement(claim);
+  if (settlement instanceof FacilitationError) return buildPendingSettlement(claim);
   const transaction = claim.settlement?.transaction ?? "";
   if (readSettleState(settlement) !== "refused" || transaction === "" || !isOwnSettlement(settlement, transaction))
     return settlement;
@@ -61,7 +61,7 @@ function isOwnSettlement({ errorReason, transaction }: SettleResponse, namedBefo
 }
 
 /** `named` is the transaction that the facilitator names now; else the one that it named before counts. */
-function pendingSettlement({ settlement, requirements, key }: PaymentClaim, named = ""): SettleResponse {
+function buildPendingSettlement({ settlement, requirements, key }: PaymentClaim, named = ""): SettleResponse {
   return {
     success: false,
     errorReason: reason.pending,

@@ -53,7 +53,7 @@ export function createPaymentMetrics({
     labelNames: ["state"],
     registers: [],
     async collect() {
-      const counts = await countsOf(ledger);
+      const counts = await countClaims(ledger);
       for (const state of ["working", "settling", "settled", "delivered"]) {
         claims.set({ state }, counts === undefined ? Number.NaN : (counts[state] ?? 0));
       }
@@ -73,7 +73,7 @@ export function createPaymentMetrics({
 }
 
 /** Counts the claims; undefined while the ledger can't be queried, so that the other metrics are still served. */
-async function countsOf(ledger: Pick<ClaimLedger, "count">): Promise<Readonly<Record<string, number>> | undefined> {
+async function countClaims(ledger: Pick<ClaimLedger, "count">): Promise<Readonly<Record<string, number>> | undefined> {
   try {
     return await ledger.count();
   } catch (error) {

@@ -35,14 +35,14 @@ export function readPayment(header: string, schemes: readonly Scheme[] = knownSc
   try {
     const envelope = readEnvelope(decoded, "");
     const scheme = schemes.find(({ name }) => name === envelope.accepted.scheme) ?? exact;
-    return { ok: true, payment: paymentOf(readBy(scheme, envelope, { path: "", audience: "client" })) };
+    return { ok: true, payment: buildPayment(readBy(scheme, envelope, { path: "", audience: "client" })) };
   } catch (error) {
     if (!(error instanceof MalformedPaymentError)) throw error;
     return { ok: false, message: `PAYMENT-SIGNATURE: ${error.path || "the whole value"}: ${error.problem}` };
   }
 }
 
-function paymentOf(read: ReadPayment): Payment {
+function buildPayment(read: ReadPayment): Payment {
   const { scheme, payment, sent } = read;
   return {
     read,
@@ -57,11 +57,11 @@ export function findAcceptedOffer(
   { read }: Payment,
   offers: readonly PaymentRequirements[],
 ): PaymentRequirements | undefined {
-  const accepted = comparable(read.sent.accepted);
-  return offers.find((offer) => isDeepStrictEqual(comparable(offer), accepted));
+  const accepted = toComparable(read.sent.accepted);
+  return offers.find((offer) => isDeepStrictEqual(toComparable(offer), accepted));
 }
 
-function comparable(requirements: PaymentRequirements): PaymentRequirements {
+function toComparable(requirements: PaymentRequirements): PaymentRequirements {
   const { asset, payTo } = requirements;
   return { ...requirements, asset: asset.toLowerCase(), payTo: payTo.toLowerCase() };
 }

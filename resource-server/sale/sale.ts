@@ -58,17 +58,17 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
   const { key } = request.payment;
   const claim = await dependencies.ledger.find(key);
   if (claim?.digest === request.payment.digest) {
-    return owning(key, dependencies, () => collect(key, request, dependencies));
+    return runAsOwner(key, dependencies, () => collect(key, request, dependencies));
   }
   const { requirements } = request;
   if (requirements === undefined) return { kind: "invalid", reason: "No matching payment requirements" };
   const order = { ...request, requirements };
-  const refusal = await verify(order, dependencies);
-  if (refusal === undefined) return owning(key, dependencies, () => buy(key, order, dependencies));
+  const refusal = await requestVerdict(order, dependencies);
+  if (refusal === undefined) return runAsOwner(key, dependencies, () => buy(key, order, dependencies));
   // A payment that is being settled is valid no more, and it may be another copy of this very request that settles it.
   const begun = refusal.kind === "invalid" ? await dependencies.ledger.find(key) : undefined;
   if (begun?.digest !== request.payment.digest) return refusal;
-  return owning(key, dependencies, () => collect(key, request, dependencies));
+  return runAsOwner(key, dependencies, () => collect(key, request, dependencies));
 }
 
 /** Takes up a settlement whose outcome is not known. Leaves it alone while a request works on the same payment. */
@@ -87,7 +87,7 @@ export async function resumeSettlement(
   }
 }
 
-async function owning(
+async function runAsOwner(
   key: ClaimKey,
   { ledger, owners }: SaleDependencies,
   step: () => Promise<SaleOutcome>,
@@ -107,7 +107,7 @@ async function owning(
 /** The SDK's reason for a payment that has not the shape of one. */
 const malformed = "invalid_payload";
 
-async function verify(
+async function requestVerdict(
   { payment, requirements, client, trace }: Order,
   { facilitation, unverified }: SellingDependencies,
 ): Promise<SaleOutcome | undefined> {
@@ -146,7 +146,7 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   if (result.kind !== "resource") return result;
   await ledger.settling(key, result.response);
   const claim: PaymentClaim = { ...begun, state: "settling", response: result.response, settlement: undefined };
-  return conclude(claim, await settleClaim(claim, read, facilitation, request.trace), dependencies);
+  return recordOutcome(claim, await settleClaim(claim, read, facilitation, request.trace), dependencies);
 }
 
 /** Gives the owner of an earlier claim what it is owed. */
@@ -166,13 +166,13 @@ async function collect(key: ClaimKey, request: SaleRequest, dependencies: SaleDe
     await ledger.release(key);
     return { kind: "in-progress" };
   }
-  if (claim.state === "settled") return sold(claim, dependencies);
-  return conclude(claim, await resumeClaim(claim, facilitation, request.trace), dependencies);
+  if (claim.state === "settled") return createSoldOutcome(claim, dependencies);
+  return recordOutcome(claim, await resumeClaim(claim, facilitation, request.trace), dependencies);
 }
 
 const spent: SaleOutcome = { kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" };
 
-async function conclude(
+async function recordOutcome(
   claim: PaymentClaim,
   settlement: SettleResponse | FacilitationError,
   dependencies: SaleDependencies,
@@ -181,7 +181,7 @@ async function conclude(
   if (settlement instanceof FacilitationError) return { kind: "no-verdict", cause: settlement };
   switch (readSettleState(settlement)) {
     case "settled":
-      return sold({ ...claim, state: "settled", settlement }, dependencies);
+      return createSoldOutcome({ ...claim, state: "settled", settlement }, dependencies);
     case "refused":
       return { kind: "invalid", reason: settlement.errorReason ?? "unexpected_settle_error", settlement };
     case "pending":
@@ -208,7 +208,10 @@ async function record(
   }
 }
 
-function sold({ key, response, settlement }: PaymentClaim, { ledger, owners }: SaleDependencies): SaleOutcome {
+function createSoldOutcome(
+  { key, response, settlement }: PaymentClaim,
+  { ledger, owners }: SaleDependencies,
+): SaleOutcome {
   if (response === undefined || settlement === undefined) throw new TypeError("a settled claim without its response");
   return {
     kind: "sold",

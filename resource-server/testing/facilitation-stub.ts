@@ -39,19 +39,19 @@ export function createFacilitationStub(): FacilitationStub {
     settlements,
     async verify() {
       asked.push("verify");
-      return next(verdicts);
+      return takeNext(verdicts);
     },
     async settle(_payload, _requirements, idempotencyKey) {
       asked.push("settle");
       idempotencyKeys.push(idempotencyKey);
-      return next(settlements);
+      return takeNext(settlements);
     },
     readiness: () => ({ ok: true, message: "stub" }),
     [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
-function next<T>(answers: (T | Error)[]): T {
+function takeNext<T>(answers: (T | Error)[]): T {
   const answer = answers.length > 1 ? answers.shift() : answers[0];
   if (answer === undefined) throw new Error("the test gave no answer");
   if (answer instanceof Error) throw answer;

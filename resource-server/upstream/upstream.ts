@@ -47,10 +47,10 @@ export function createUpstream(
   const rooms = createResponseRooms();
   return async (request) => {
     const { upstream } = request.route;
-    if (upstream === undefined) return failed(502, "the route has no upstream");
+    if (upstream === undefined) return buildFailure(502, "the route has no upstream");
     const room = rooms.open(request);
     if (room === undefined) return { kind: "busy" };
-    const { url, headers: credentials } = parseHttpEndpoint(upstreamUrl(upstream, request.target).href);
+    const { url, headers: credentials } = parseHttpEndpoint(buildUpstreamUrl(upstream, request.target).href);
     const headers = buildForwardedHeaders(request.headers, request.origin);
     // Those of the operator's URL are the seller's own; what a client calls itself is nothing to them.
     for (const [name, value] of Object.entries(credentials)) headers.set(name, value);
@@ -63,19 +63,19 @@ export function createUpstream(
         signal: AbortSignal.any([signal, deadline]),
         ...(request.body === undefined ? {} : { body: request.body }),
       });
-      return await judge(response, request.route, (body) => room.read(body, options.responseLimitBytes));
+      return await judgeResponse(response, request.route, (body) => room.read(body, options.responseLimitBytes));
     } catch (error) {
       if (error instanceof NoRoomError) return { kind: "busy" };
-      if (signal.aborted) return failed(503, "the server is stopping");
-      if (deadline.aborted) return failed(504, `the upstream took longer than ${options.timeoutMs} ms`);
+      if (signal.aborted) return buildFailure(503, "the server is stopping");
+      if (deadline.aborted) return buildFailure(504, `the upstream took longer than ${options.timeoutMs} ms`);
       if (error instanceof BodyTooLargeError)
-        return failed(502, `the upstream's response can't be sold: ${error.message}`);
-      return failed(502, "the upstream can't be reached");
+        return buildFailure(502, `the upstream's response can't be sold: ${error.message}`);
+      return buildFailure(502, "the upstream can't be reached");
     }
   };
 }
 
-async function judge(
+async function judgeResponse(
   response: Response,
   route: Route,
   read: (body: Body) => Promise<Uint8Array<ArrayBuffer>>,
@@ -85,14 +85,14 @@ async function judge(
   const declined = status >= 400 && status < 500 && status !== 402 && status !== 407;
   if (!sellable && !declined) {
     await response.body?.cancel();
-    return failed(502, `the upstream answered ${status}`);
+    return buildFailure(502, `the upstream answered ${status}`);
   }
   const headers = new Headers([...buildSoldHeaders(response.headers)].map(([name, value]) => [name, value]));
   if (sellable && route.mimeType !== undefined) {
     const given = headers.get("content-type");
-    if (given !== null && mediaType(given) !== mediaType(route.mimeType)) {
+    if (given !== null && readMediaType(given) !== readMediaType(route.mimeType)) {
       await response.body?.cancel();
-      return failed(502, `the upstream answered ${mediaType(given)} where ${route.mimeType} is sold`);
+      return buildFailure(502, `the upstream answered ${readMediaType(given)} where ${route.mimeType} is sold`);
     }
     if (given === null) headers.set("content-type", route.mimeType);
   }
@@ -101,7 +101,7 @@ async function judge(
   return sellable ? { kind: "resource", response: whole } : { kind: "declined", response: whole };
 }
 
-function upstreamUrl(upstream: URL, target: string): URL {
+function buildUpstreamUrl(upstream: URL, target: string): URL {
   const url = new URL(upstream);
   const queryStart = target.indexOf("?");
   if (queryStart < 0) return url;
@@ -110,11 +110,11 @@ function upstreamUrl(upstream: URL, target: string): URL {
   return url;
 }
 
-function mediaType(contentType: string): string {
+function readMediaType(contentType: string): string {
   return (contentType.split(";")[0] ?? "").trim().toLowerCase();
 }
 
-function failed(status: 502 | 503 | 504, message: string): UpstreamResult {
+function buildFailure(status: 502 | 503 | 504, message: string): UpstreamResult {
   return { kind: "failed", status, message };
 }
 
