@@ -1,8 +1,9 @@
 /** The lines of a table in Markdown, its columns padded as the formatter pads them. Cells stand as they are: see {@link escapeCell}. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = header.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (row: readonly string[]) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
-  return [line(header), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rows.map(line)];
+  const formatRow = (row: readonly string[]) =>
+    `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
+  return [formatRow(header), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rows.map(formatRow)];
 }
 
 /** Text for a cell of a table, or a page: a bar would end the cell, and an angle bracket begin an element. */

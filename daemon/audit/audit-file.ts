@@ -59,13 +59,13 @@ export function openAuditFile(options: AuditFileOptions): AuditFile {
   const { path } = options;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const lock = options.isShared ? openFileLock(`${path}.lock`) : undefined;
-  const inTurn = <T>(work: () => T): T => (lock === undefined ? work() : lock.hold(work));
+  const runInTurn = <T>(work: () => T): T => (lock === undefined ? work() : lock.hold(work));
   let descriptor: number;
   let torn: string | undefined;
   try {
     descriptor = openLines(path);
     // What another process is writing just now would look torn.
-    torn = inTurn(() => cutTornEnd(descriptor, path));
+    torn = runInTurn(() => cutTornEnd(descriptor, path));
   } catch (error) {
     lock?.[Symbol.dispose]();
     throw error;
@@ -86,17 +86,17 @@ export function openAuditFile(options: AuditFileOptions): AuditFile {
       return syncing;
     }
     // The sync that runs may have begun before the last line was there.
-    const again = () => {
+    const syncAgain = () => {
       next = undefined;
       return sync();
     };
-    next ??= syncing.then(again, again);
+    next ??= syncing.then(syncAgain, syncAgain);
     return next;
   };
   return {
     torn,
     append: (lines) =>
-      inTurn(() => {
+      runInTurn(() => {
         if (!isSameFile(descriptor, path)) reopen();
         const tornSince = lock === undefined || isEndWhole(descriptor) ? undefined : cutTornEnd(descriptor, path);
         const { size } = fstatSync(descriptor);
@@ -141,9 +141,10 @@ function isSameFile(descriptor: number, path: string): boolean {
 
 /** Makes room: the oldest file goes, each other one is a place older. */
 function putAside({ path, files }: AuditFileOptions): void {
-  const place = (age: number) => (age === 0 ? path : `${path}.${age}`);
+  const formatPlace = (age: number) => (age === 0 ? path : `${path}.${age}`);
   for (let age = files - 1; age > 0; age -= 1) {
-    if (statSync(place(age - 1), { throwIfNoEntry: false }) !== undefined) renameSync(place(age - 1), place(age));
+    if (statSync(formatPlace(age - 1), { throwIfNoEntry: false }) !== undefined)
+      renameSync(formatPlace(age - 1), formatPlace(age));
   }
   syncFolder(path);
 }

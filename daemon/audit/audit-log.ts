@@ -62,12 +62,12 @@ function openWithFile(options: AuditFileOptions, dependencies: AuditDependencies
   let file: AuditFile | undefined;
   const waiting = createWaitingLines(dependencies);
   let isFailing = false;
-  const failed = (err: unknown, taken?: TakenLines) => {
+  const reportFailure = (err: unknown, taken?: TakenLines) => {
     if (taken !== undefined) waiting.putBack(taken);
     if (!isFailing) log.error({ event: "audit-not-written", err, path }, "changes can't be written to the audit log");
     isFailing = true;
   };
-  const opened = (): AuditFile => {
+  const openOnce = (): AuditFile => {
     if (file !== undefined) return file;
     file = openAuditFile(options);
     waiting.putTorn(file.torn);
@@ -78,14 +78,14 @@ function openWithFile(options: AuditFileOptions, dependencies: AuditDependencies
     if (!isReachable()) return undefined;
     let taken: TakenLines | undefined;
     try {
-      const to = opened();
+      const to = openOnce();
       taken = waiting.drain();
       if (taken.lines.length > 0) waiting.putTorn(to.append(taken.lines.join("")));
       if (isFailing) log.info({ event: "audit-written-again", path }, "changes are written to the audit log again");
       isFailing = false;
       return taken;
     } catch (error) {
-      failed(error, taken);
+      reportFailure(error, taken);
       return undefined;
     }
   };
@@ -95,7 +95,7 @@ function openWithFile(options: AuditFileOptions, dependencies: AuditDependencies
     try {
       file?.syncNow();
     } catch (error) {
-      failed(error, taken);
+      reportFailure(error, taken);
     }
   };
   const timer = setInterval(() => {
@@ -111,7 +111,7 @@ function openWithFile(options: AuditFileOptions, dependencies: AuditDependencies
       try {
         await file?.sync();
       } catch (error) {
-        failed(error, taken);
+        reportFailure(error, taken);
       }
     },
     addNow: (entry) => {

@@ -33,20 +33,20 @@ export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
   const database = open(options);
   const connection = createConnection(database);
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+  const runInTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const result = last.then(work);
     last = result.catch(() => undefined);
     return result;
   };
   return {
-    rows: (text, parameters) => inTurn(() => connection.rows(text, parameters)),
-    change: (text, parameters) => inTurn(() => connection.change(text, parameters)),
-    transaction: (work) => inTurn(() => runInTransaction(database, () => work(connection))),
+    rows: (text, parameters) => runInTurn(() => connection.rows(text, parameters)),
+    change: (text, parameters) => runInTurn(() => connection.change(text, parameters)),
+    transaction: (work) => runInTurn(() => runInTransaction(database, () => work(connection))),
     nowMs: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     lockRows: "",
     isListed: (expression, parameter) =>
       `${expression} IN (SELECT value FROM json_each('["' || replace(${parameter}, ',', '","') || '"]'))`,
-    [Symbol.asyncDispose]: () => inTurn(async () => database.close()),
+    [Symbol.asyncDispose]: () => runInTurn(async () => database.close()),
   };
 }
 
@@ -85,7 +85,7 @@ function runQuery<T>(work: () => T): T {
 
 function createConnection(database: DatabaseSync): SqlConnection {
   const prepared = new Map<string, StatementSync>();
-  const statement = (text: string): StatementSync => {
+  const prepareOnce = (text: string): StatementSync => {
     const known = prepared.get(text);
     if (known !== undefined) return known;
     const made = database.prepare(text);
@@ -93,9 +93,10 @@ function createConnection(database: DatabaseSync): SqlConnection {
     return made;
   };
   return {
-    rows: async (text, parameters = []) => runQuery(() => statement(text).all(nameParameters(parameters))) as SqlRow[],
+    rows: async (text, parameters = []) =>
+      runQuery(() => prepareOnce(text).all(nameParameters(parameters))) as SqlRow[],
     change: async (text, parameters = []) =>
-      Number(runQuery(() => statement(text).run(nameParameters(parameters))).changes),
+      Number(runQuery(() => prepareOnce(text).run(nameParameters(parameters))).changes),
   };
 }
 

@@ -46,21 +46,21 @@ export function createBatchingClient(
 
   const send = async (batch: readonly WaitingCall[]): Promise<void> => {
     const startedMs = performance.now();
-    const seen = (outcome: "ok" | ChainFault) =>
+    const report = (outcome: "ok" | ChainFault) =>
       observe({ calls: batch.length, durationMs: performance.now() - startedMs, outcome });
     const over = new AbortController();
     const giveUp = () => over.abort(new ChainError("timeout", "nobody waits for the node's answer any more"));
     void Promise.allSettled(batch.map(({ ended }) => ended)).then(giveUp);
     try {
       const answers = requireAnswers(await transport.post(writeCalls(batch.map(({ call }) => call)), over.signal));
-      seen("ok");
+      report("ok");
       for (const [place, { answer, fail, call }] of batch.entries()) {
         const given = answers.get(place);
         if (given === undefined) fail(new ChainError("bad_answer", `the node left ${call.method} unanswered`));
         else answer(given);
       }
     } catch (error) {
-      seen(error instanceof ChainError ? error.fault : "bad_answer");
+      report(error instanceof ChainError ? error.fault : "bad_answer");
       for (const { fail } of batch) fail(error);
     }
   };

@@ -72,7 +72,7 @@ export async function startChainWatch(
       log.error({ event: "chain-unexpected", problem, rpc }, "the chain is not the one that the settings describe");
     }
   };
-  const failed = (error: unknown) => {
+  const noteFailure = (error: unknown) => {
     problem = String(error);
   };
 
@@ -80,7 +80,7 @@ export async function startChainWatch(
   const intervalMs = () => (problem === undefined ? watchIntervalMs : failedWatchIntervalMs);
   const { signal } = stop;
   const watching = pause(intervalMs(), signal).then(() =>
-    poll({ name: "chain watch", failed, intervalMs, signal }, lookAgain, { log }),
+    poll({ name: "chain watch", failed: noteFailure, intervalMs, signal }, lookAgain, { log }),
   );
   return {
     checks: () => ({

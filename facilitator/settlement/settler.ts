@@ -46,7 +46,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
 
   const judge = async (entry: InFlight, payment: SignedPayment): Promise<SettleAnswer | undefined> => {
     const recorded = await ledger.progress(payment.id);
-    if (recorded !== undefined) entry.owner = await ownerAfter(recorded, entry);
+    if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry);
     if (recorded !== undefined && recorded.state !== "begun") return recorded;
     if (await ledger.hasRival(entry.settlement)) return { state: "refused", refusal: nonceUsed };
     const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
@@ -65,12 +65,12 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   };
 
   /** Returns the owner of a recorded settlement: the ledger's, or else whoever requested `entry`. */
-  const ownerAfter = async ({ owner }: Recorded, { settlement, owner: claimant }: InFlight) => {
+  const resolveOwner = async ({ owner }: Recorded, { settlement, owner: claimant }: InFlight) => {
     if (owner !== undefined || claimant === undefined) return owner;
     return (await ownership.acquire(settlement.id, claimant)) ? claimant : undefined;
   };
 
-  const begun = (payment: SignedPayment, { owner }: Caller): InFlight | undefined => {
+  const startSettlement = (payment: SignedPayment, { owner }: Caller): InFlight | undefined => {
     const settlement = toSettlement(payment, owner, clock());
     if (book.hasRival(settlement)) return undefined;
     if (book.size() >= options.inFlightMax) throw new OverloadError(options.inFlightMax);
@@ -83,7 +83,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   return {
     settle: async (payment, caller) => {
       const { id } = payment;
-      const entry = book.get(id) ?? begun(payment, caller);
+      const entry = book.get(id) ?? startSettlement(payment, caller);
       if (entry === undefined) {
         // A rival that the ledger is about to refuse must not hide the outcome of the payment that came before it.
         const recorded = await ledger.progress(id);

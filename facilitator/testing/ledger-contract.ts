@@ -52,17 +52,17 @@ export function openLedgerOver(store: SqlStore): LedgerUnderTest {
 /** Tests that every settlement ledger has to pass, whatever keeps it. `open` opens its own empty one for a name. */
 export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): void {
   let count = 0;
-  const scene = async (guard: () => Promise<void> = async () => undefined) => {
+  const openScene = async (guard: () => Promise<void> = async () => undefined) => {
     const opened = await open(`scene-${(count += 1)}`);
     const { ownership } = opened;
     return { ...opened.ledgerFor(guard), ownership, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
   };
-  testJournal(scene);
-  testRivals(scene);
-  testOwners(scene);
+  testJournal(openScene);
+  testRivals(openScene);
+  testOwners(openScene);
 
   test("what a guard forbids does not happen", async () => {
-    await using ledger = await scene(() => Promise.reject(new Error("not yours")));
+    await using ledger = await openScene(() => Promise.reject(new Error("not yours")));
     await expect(ledger.begin([{ settlement, attempt }])).rejects.toThrow("not yours");
     await expect(ledger.finish(new Map([[settlement.id, settled]]))).rejects.toThrow("not yours");
     expect(await ledger.unfinished()).toEqual([]);

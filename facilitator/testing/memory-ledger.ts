@@ -17,7 +17,7 @@ import {
 
 /** Opens a database for one replica. A transaction locks the lease from its guard to its end, as the SQL does (FOR SHARE). */
 export function openMemoryLedger(database: MemoryDatabase, link: Link): SharedLedger {
-  const leader = (term: number): Writer => ({
+  const buildWriter = (term: number): Writer => ({
     term,
     guard: async () => {
       if (database.lease?.term !== term && database.sabotage !== "no guard") throw new TermEndedError();
@@ -28,8 +28,8 @@ export function openMemoryLedger(database: MemoryDatabase, link: Link): SharedLe
     ownership: createOwnership(database, link),
     lease: createLease(database, link),
     inTerm: (term) => ({
-      ledger: createMemoryLedger(database, link, leader(term)),
-      requests: createLeaderRequests(database, link, leader(term)),
+      ledger: createMemoryLedger(database, link, buildWriter(term)),
+      requests: createLeaderRequests(database, link, buildWriter(term)),
     }),
   };
 }
@@ -91,7 +91,7 @@ function forgetFinished({ settlements, attempts, verifications }: rows.Tables, b
 }
 
 function createRequests({ tables }: MemoryDatabase, link: Link): Requests {
-  const stateOf = (id: Hex): readonly (readonly [Hex, Recorded])[] => {
+  const listStates = (id: Hex): readonly (readonly [Hex, Recorded])[] => {
     const row = tables.settlements.get(id);
     if (row === undefined) return [];
     const begun = { state: "begun", transaction: rows.listAttempts(tables, id).at(-1)?.hash } as const;
@@ -108,7 +108,7 @@ function createRequests({ tables }: MemoryDatabase, link: Link): Requests {
         if (isThere || hasRival) return isThere;
       }
     },
-    states: (ids) => runStatement(link, "states", () => new Map(ids.flatMap(stateOf))),
+    states: (ids) => runStatement(link, "states", () => new Map(ids.flatMap(listStates))),
     unsentReason: (id) => runStatement(link, "unsentReason", () => tables.unsent.get(id)),
   };
 }

@@ -43,21 +43,21 @@ export function createScheduler(seed: number, startMs: number): Scheduler {
   let nowMs = startMs;
 
   const canRun = ({ isDead, stoppedUntilMs }: Actor) => !isDead && stoppedUntilMs <= nowMs;
-  const dueOf = ({ actor, dueMs }: Timer) => Math.max(dueMs, actor.stoppedUntilMs);
-  const nextTimer = (): Timer | undefined => {
+  const computeDue = ({ actor, dueMs }: Timer) => Math.max(dueMs, actor.stoppedUntilMs);
+  const findNextTimer = (): Timer | undefined => {
     let next: Timer | undefined;
     for (const timer of timers) {
       if (timer.actor.isDead) timers.delete(timer);
-      else if (next === undefined || dueOf(timer) < dueOf(next)) next = timer;
+      else if (next === undefined || computeDue(timer) < computeDue(next)) next = timer;
     }
     return next;
   };
   const passTime = async (): Promise<boolean> => {
     await new Promise(setImmediate);
-    const timer = nextTimer();
+    const timer = findNextTimer();
     if (timer === undefined) return false;
     timers.delete(timer);
-    nowMs = Math.max(nowMs, dueOf(timer));
+    nowMs = Math.max(nowMs, computeDue(timer));
     timer.go();
     return true;
   };

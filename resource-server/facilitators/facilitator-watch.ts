@@ -45,10 +45,10 @@ export function watchFacilitator(
   }
 
   const intervalMs = () => (state.ok ? fitPauseMs : unfitPauseMs);
-  const failed = (error: unknown) => {
+  const noteFailure = (error: unknown) => {
     state = followed({ ok: false, message: `it could not be looked at: ${String(error)}` });
   };
-  const options = { name: "facilitator watch", failed, intervalMs, signal: stop.signal };
+  const options = { name: "facilitator watch", failed: noteFailure, intervalMs, signal: stop.signal };
   const watching = poll(options, lookAndLog, { log, pause: pauseInBackground });
   return {
     readiness: () => state,

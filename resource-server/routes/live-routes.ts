@@ -60,7 +60,7 @@ export async function openLiveRoutes(
 ): Promise<LiveRoutes> {
   let routes: ReadonlyMap<string, Route> = new Map();
   let former: ReadonlyMap<string, readonly FormerOffer[]> = new Map();
-  const formerOf = (key: string) => (former.get(key) ?? []).filter(({ until }) => clock() < until);
+  const listFormerOffers = (key: string) => (former.get(key) ?? []).filter(({ until }) => clock() < until);
   const watcher = await openWatchedFile(
     {
       path,
@@ -79,7 +79,7 @@ export async function openLiveRoutes(
             const before = routes.get(key);
             if (before === undefined || !shareOffers(before, route)) return [key, []];
             const replaced = before.accepts.filter((offer) => !accepts.some((now) => isDeepStrictEqual(now, offer)));
-            const offers = [...formerOf(key), ...replaced.map((offer) => ({ offer, until }))];
+            const offers = [...listFormerOffers(key), ...replaced.map((offer) => ({ offer, until }))];
             const paid = offers.filter(({ offer }) => accepts.some(({ payTo }) => payTo === offer.payTo));
             return [key, paid.slice(-formerOffersMax)];
           }),
@@ -92,7 +92,7 @@ export async function openLiveRoutes(
   return {
     current: () => [...routes.values()],
     find: (method, target) => routes.get(`${method} ${target}`),
-    taken: (route) => [...route.accepts, ...formerOf(route.key).map(({ offer }) => offer)],
+    taken: (route) => [...route.accepts, ...listFormerOffers(route.key).map(({ offer }) => offer)],
     [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose](),
   };
 }

@@ -28,7 +28,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
   const stop = new AbortController();
   const pause = createWakeablePause(dependencies.pause);
   let term: Term | undefined;
-  const { querying, claiming, readiness } = createQuerying(dependencies);
+  const { runQuery, runClaim, readiness } = createQuerying(dependencies);
 
   const serve = async (number: number, begun: Term, claim: () => LeaseClaim): Promise<void> => {
     log.info({ event: "term-begun", term: number }, "this replica settles from now on");
@@ -44,7 +44,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
         await pause.wait(renewIntervalMs);
         if (stop.signal.aborted || begun.over.aborted) break;
         // Without an answer the term goes on for now; the deadline ends it before another replica may begin one.
-        isMine = (await claiming(claim(), () => lease.renew(number), Boolean)) ?? true;
+        isMine = (await runClaim(claim(), () => lease.renew(number), Boolean)) ?? true;
       }
     } finally {
       term = undefined;
@@ -65,13 +65,13 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
         },
       },
     );
-    const number = await claiming(deadline.claim(), lease.acquire, (given) => given !== undefined);
+    const number = await runClaim(deadline.claim(), lease.acquire, (given) => given !== undefined);
     if (number === undefined) return;
-    const begun = await querying(() => startLeaderTerm(options, { ...dependencies, ...shared.inTerm(number) }));
+    const begun = await runQuery(() => startLeaderTerm(options, { ...dependencies, ...shared.inTerm(number) }));
     if (begun === undefined) return;
     if (isLate) begun.lose();
     else await serve(number, begun, deadline.claim);
-    if (stop.signal.aborted) await querying(() => lease.release(number));
+    if (stop.signal.aborted) await runQuery(() => lease.release(number));
   };
 
   const run = async (): Promise<void> => {
@@ -100,7 +100,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
 function createQuerying({ log }: Pick<CandidateDependencies, "log">) {
   let state: ReadinessCheck = { ok: true, message: "answers" };
   /** Returns the result of the work; undefined if the database can't be used now. */
-  const querying = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+  const runQuery = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       const result = await work();
       if (!state.ok) log.info({ event: "ledger-answers" }, "the ledger answers again");
@@ -115,11 +115,11 @@ function createQuerying({ log }: Pick<CandidateDependencies, "log">) {
     }
   };
   /** The same for a lease, whose deadline moves when it is given. */
-  const claiming = async <T>(claim: LeaseClaim, work: () => Promise<T>, isMine: (said: T) => boolean) => {
-    const said = await querying(work);
+  const runClaim = async <T>(claim: LeaseClaim, work: () => Promise<T>, isMine: (said: T) => boolean) => {
+    const said = await runQuery(work);
     if (said !== undefined && isMine(said)) claim.confirm();
     else claim.drop();
     return said;
   };
-  return { querying, claiming, readiness: () => state };
+  return { runQuery, runClaim, readiness: () => state };
 }

@@ -58,7 +58,7 @@ export function createOutcomeWatch(
   };
   const loop = createPollLoop({ intervalMs }, { ...dependencies, hasWork: () => entries.size > 0, look });
 
-  const entryOf = (id: Hex): Entry => {
+  const openEntry = (id: Hex): Entry => {
     const known = entries.get(id);
     if (known !== undefined) return known;
     const { promise: ended, resolve: end } = Promise.withResolvers<EndedRecord | "gone">();
@@ -68,7 +68,7 @@ export function createOutcomeWatch(
   };
   return {
     watch: (id) => {
-      const entry = entryOf(id);
+      const entry = openEntry(id);
       entry.waits += 1;
       waits += 1;
       loop.wake();

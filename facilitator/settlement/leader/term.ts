@@ -106,7 +106,7 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
   /** Declined, and not noted yet: still on record as if nobody had seen them. */
   const leaving = new Set<Hex>();
 
-  const conclude = async (id: Hex, end: SettleAnswer | Error): Promise<void> => {
+  const declineUnsent = async (id: Hex, end: SettleAnswer | Error): Promise<void> => {
     if (!(end instanceof Error) || isFault(end)) return;
     leaving.add(id);
     try {
@@ -124,7 +124,7 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
       const { id } = settlement;
       if (before.has(id) || leaving.has(id)) continue;
       const entry = book.add(settlement, []);
-      void entry.ended.then((end) => conclude(id, end)).catch(onFault);
+      void entry.ended.then((end) => declineUnsent(id, end)).catch(onFault);
       submitter.submit(entry);
     }
   };

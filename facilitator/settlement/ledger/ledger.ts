@@ -68,7 +68,7 @@ export function createLedger(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock, guard }: LedgerDependencies,
 ): Ledger {
-  const guarded = (work: (connection: SqlConnection) => Promise<void>) =>
+  const runGuarded = (work: (connection: SqlConnection) => Promise<void>) =>
     store.transaction(async (connection) => {
       await guard(connection);
       await work(connection);
@@ -83,13 +83,13 @@ export function createLedger(
       return rows.length > 0;
     },
     begin: async (begun) => {
-      if (begun.length > 0) await guarded((connection) => insertBegun(connection, chainId, begun));
+      if (begun.length > 0) await runGuarded((connection) => insertBegun(connection, chainId, begun));
     },
     finish: async (outcomes) => {
-      if (outcomes.size > 0) await guarded((connection) => updateFinished(connection, chainId, outcomes, clock()));
+      if (outcomes.size > 0) await runGuarded((connection) => updateFinished(connection, chainId, outcomes, clock()));
     },
     withdraw: (attempt) =>
-      guarded(async (connection) => {
+      runGuarded(async (connection) => {
         const [row] = await connection.rows(deleteAttemptSql, [chainId, attempt.hash]);
         if (row !== undefined) await connection.change(deleteChildlessSql, [chainId, String(row["settlement_id"])]);
       }),

@@ -32,20 +32,20 @@ export async function diagnose(
   if (newest === undefined) return { kind: "uncertain" };
   const { asset, payer, authorizationNonce } = settlement;
   const state = await chain.read({ to: asset, data: encodeAuthorizationState(payer, authorizationNonce) });
-  const failed = (code: Extract<Outcome, { state: "failed" }>["reason"], message: string): Finding => ({
+  const buildFailure = (code: Extract<Outcome, { state: "failed" }>["reason"], message: string): Finding => ({
     kind: "outcome",
     outcome: { state: "failed", transaction: newest.hash, reason: code, message },
   });
   if (state.slice(2) !== encodeInteger(1n)) {
     if (cause === "lost") return { kind: "send_anew" };
     if (cause === "expired")
-      return failed(reason.validBefore, "the authorization ended before a block took the settlement.");
-    return failed(reason.transaction, "the token reverted the transfer; the payer was not charged.");
+      return buildFailure(reason.validBefore, "the authorization ended before a block took the settlement.");
+    return buildFailure(reason.transaction, "the token reverted the transfer; the payer was not charged.");
   }
   const transaction = await findForeignSettlement({ settlement, headNumber }, chain);
   if (transaction !== undefined) return { kind: "outcome", outcome: { state: "settled", transaction } };
   if (cause === "lost") return { kind: "uncertain" };
-  return failed(reason.nonceUsed, "the authorization was used or cancelled by another transaction.");
+  return buildFailure(reason.nonceUsed, "the authorization was used or cancelled by another transaction.");
 }
 
 async function findForeignSettlement(
