@@ -12,8 +12,9 @@ export class BodyTooLargeError extends Error {
 export type Body = AsyncIterable<Uint8Array> | null;
 
 /**
- * The chunks of a body as they arrive, `limitBytes` of them at most. Whoever stops reading, and the limit itself, ends the body: its
- * stream is destroyed, and its connection closed, because the rest of the body stands in the way of whatever comes next on it.
+ * Yields the chunks of a body as they arrive, `limitBytes` of them at most. Whoever stops reading, and the limit
+ * itself, ends the body: its stream is destroyed, and its connection closed, because the rest of the body stands in the
+ * way of whatever comes next on it.
  *
  * @throws {BodyTooLargeError} when there is more.
  */
@@ -61,7 +62,7 @@ export async function readBodyStart(body: Body, limitBytes: number): Promise<Bod
   return { bytes: joinChunks(chunks), isTruncated: false };
 }
 
-/** Not `Buffer.concat`: a small result would share its memory with other buffers, and would not be a plain `Uint8Array`. */
+/** Joins chunks. Not by `Buffer.concat`: a small result would share its memory with other buffers, and would not be a plain `Uint8Array`. */
 function joinChunks(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.byteLength, 0));
   let offset = 0;

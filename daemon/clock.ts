@@ -14,7 +14,7 @@ export const systemClock: Clock = { wallMs: () => Date.now(), monotonicMs: () =>
 
 /** A moment as the machine counts it since it was started; no clock that is set changes it. */
 export type BootTime = Readonly<{
-  /** Another one after each start of the machine; undefined where the system does not say. */
+  /** Differs after each start of the machine; undefined if the system does not say. */
   bootId: string | undefined;
   sinceBootMs: number;
 }>;
@@ -22,7 +22,7 @@ export type BootTime = Readonly<{
 /** Linux' name of this start of the machine, the same in every container on it. */
 const bootIdPath = "/proc/sys/kernel/random/boot_id";
 
-/** The machine's own count of time. */
+/** Reads the machine's own count of time. */
 export function bootTime(): BootTime {
   return { bootId: readBootId(), sinceBootMs: uptime() * 1_000 };
 }

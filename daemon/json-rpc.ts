@@ -53,7 +53,7 @@ function toAnswer({ result, error }: z.infer<typeof response>): JsonRpcAnswer {
   return error === undefined || error === null ? { ok: true, result } : { ok: false, error };
 }
 
-/** The value of JSON text; undefined, which JSON has no text for, when it is not JSON. */
+/** Parses JSON text; undefined, which JSON has no text for, if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

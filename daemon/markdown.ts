@@ -1,4 +1,4 @@
-/** The lines of a table in Markdown, its columns padded as the formatter pads them. Cells stand as they are: see {@link escapeCell}. */
+/** Formats a table in Markdown as lines, its columns padded as the formatter pads them. Cells stand as they are: see {@link escapeCell}. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = header.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)));
   const formatRow = (row: readonly string[]) =>
@@ -6,7 +6,7 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
   return [formatRow(header), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rows.map(formatRow)];
 }
 
-/** Text for a cell of a table, or a page: a bar would end the cell, and an angle bracket begin an element. */
+/** Escapes text for a cell of a table, or a page: a bar would end the cell, and an angle bracket begin an element. */
 export function escapeCell(text: string): string {
   return text.replaceAll(/[|<]/g, "\\$&");
 }

@@ -24,7 +24,7 @@ export function memoize<Value extends object | boolean>(
   };
 }
 
-/** The same text in its own memory: on Node 24 a part that was cut from a text, such as a request's head, keeps all of it in memory. */
+/** Copies a text into its own memory: on Node 24 a part that was cut from a text, such as a request's head, keeps all of it in memory. */
 function copy(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;
 }

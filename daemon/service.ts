@@ -167,7 +167,7 @@ async function endAfter(
   left.abort("handed over");
 }
 
-/** SIGUSR2 turns the log to `debug` and the next one back, so that a running service can be looked into without a restart. */
+/** Turns the log to `debug` at a SIGUSR2 and back at the next one, so that a running service can be looked into without a restart. */
 function changeLevelOnSignal(log: Logger): void {
   const usual = log.level;
   process.on("SIGUSR2", () => {
@@ -208,7 +208,7 @@ async function stop(
   await within(`stopping ${name}`, graceMs, closed);
 }
 
-/** Starts the service and waits for the stop; returns why it could not start, if so. */
+/** Starts the service and waits for the stop; returns the error if it could not start. */
 async function serve<Schema extends z.ZodObject>(
   service: Service<Schema>,
   settings: z.output<Schema>,

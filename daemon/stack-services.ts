@@ -8,7 +8,7 @@ type ServiceRow = Readonly<{
   ports: Readonly<Record<string, number>>;
   /** The port that answers operators: `/livez`, `/readyz`, `/metrics` and `/configuration`. */
   operations?: string;
-  /** The port that answers `/metrics`, where that is not `operations`. */
+  /** The port that answers `/metrics`, if that is not `operations`. */
   metrics?: string;
   /** Whether samples keep the labels that they come with; a Pushgateway's have the job that they were pushed under. */
   honorLabels?: true;
@@ -88,22 +88,22 @@ const ownImages = ["gatehouse", "devnet", "node"] as const;
 
 const names = Object.keys(stackServices) as StackServiceName[];
 
-/** All services, in the order of the table. */
+/** Lists all services, in the order of the table. */
 export function listStackServices(): readonly StackServiceName[] {
   return names;
 }
 
-/** The services that have settings of Gatehouse's, in the order of the table. */
+/** Lists the services that have settings of Gatehouse's, in the order of the table. */
 export function listSettableServices(): readonly SettableService[] {
   return names.filter((name): name is SettableService => ownImages.some((own) => own === stackServices[name].image));
 }
 
-/** The services that answer operators, and the port at which they do by default. */
+/** Lists the services that answer operators, and the port at which they do by default. */
 export function listOperatedServices(): readonly Readonly<{ name: OperatedService; port: number }>[] {
   return names.filter(isOperatedService).map((name) => ({ name, port: findOperationsPort(name) }));
 }
 
-/** The services that Prometheus scrapes, in the order of the table. */
+/** Lists the services that Prometheus scrapes, in the order of the table. */
 export function listScrapedServices(): readonly ScrapedService[] {
   return names.filter(
     (name): name is ScrapedService => "operations" in stackServices[name] || "metrics" in stackServices[name],
@@ -115,7 +115,7 @@ export function isOperatedService(name: string): name is OperatedService {
   return names.some((known) => known === name && "operations" in stackServices[known]);
 }
 
-/** The port at which a service answers operators by default. */
+/** Finds the port at which a service answers operators by default. */
 export function findOperationsPort(name: OperatedService): number {
   const { operations, ports }: ServiceRow = stackServices[name];
   const port = operations === undefined ? undefined : ports[operations];

@@ -142,9 +142,10 @@ export async function within<T>(what: string, deadlineMs: number, work: Promise<
 const runningParts = 10;
 
 /**
- * A time limit that counts the time in which this process ran. While the process stands still (it was stopped, got no CPU, or its event loop was
- * busy) no more than a tenth of the limit goes by, so that an answer that arrived meanwhile is read before the time is over: whoever sent
- * it does not count as silent. Aborts with a `TimeoutError`, as `AbortSignal.timeout` does, and keeps no process alive.
+ * Creates a time limit that counts the time in which this process ran. While the process stands still (it was stopped,
+ * got no CPU, or its event loop was busy) no more than a tenth of the limit goes by, so that an answer that arrived
+ * meanwhile is read before the time is over: whoever sent it does not count as silent. Aborts with a `TimeoutError`, as
+ * `AbortSignal.timeout` does, and keeps no process alive.
  */
 export function createRunningTimeout(ms: number): AbortSignal {
   const over = new AbortController();
@@ -168,7 +169,10 @@ export async function pauseWhileRunning(ms: number, signal: AbortSignal): Promis
 /** First and longest wait between attempts. */
 export type BackoffOptions = Readonly<{ initialMs: number; maxMs: number }>;
 
-/** The wait after so many failures in a row, in milliseconds: twice as long after each. For whoever tries alone; many use {@link createBackoff}. */
+/**
+ * Computes the wait after so many failures in a row, in milliseconds: twice as long after each. For whoever tries
+ * alone; many use {@link createBackoff}.
+ */
 export function doubleWait(failures: number, { initialMs, maxMs }: BackoffOptions): number {
   return Math.min(initialMs * 2 ** (failures - 1), maxMs);
 }

@@ -26,7 +26,7 @@ export type AuditAction = keyof typeof auditActions;
 /** One change. */
 export type AuditEntry = Readonly<{
   action: AuditAction;
-  /** `unknown` where the end is another line's. */
+  /** `unknown` if another line says how the change ended. */
   outcome: "success" | "failure" | "unknown";
   /** Actor: a person, an account or a service. */
   by: string;

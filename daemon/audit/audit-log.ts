@@ -45,7 +45,7 @@ export function openAuditLog(options: AuditLogOptions, dependencies: AuditDepend
   return path === undefined ? reportInLog(dependencies) : openWithFile({ ...options, path }, dependencies);
 }
 
-/** For replicas, whose ledger is a database and whose disk is not kept. */
+/** Creates an audit log that writes to the service's own log, for replicas, whose ledger is a database and whose disk is not kept. */
 function reportInLog({ log }: AuditDependencies): AuditLog {
   const addNow = ({ action, message, ...change }: AuditEntry) =>
     log.info({ event: "change-made", action, ...change }, message);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { filePath } from "../settings/types.ts";
 import { section } from "../settings/settings.ts";
 
-/** The settings of a service's audit log; `where` says what the default of its path is. */
+/** Defines the settings of a service's audit log; `where` says what the default of its path is. */
 export function auditSettings(where: string) {
   return section({
     path: filePath

@@ -5,7 +5,7 @@ import type { AuditSettings } from "./audit-settings.ts";
 /** Place of a service's ledger: a file, or a database that it shares with other replicas. */
 type LedgerSettings = Readonly<{ path?: string | undefined; url?: unknown }>;
 
-/** Opens the audit log of a service with a ledger, by default next to the ledger's file; `isHandedOver` where two of its processes may write to it. */
+/** Opens the audit log of a service with a ledger, by default next to the ledger's file; `isHandedOver` if two of its processes may write to it. */
 export function openLedgerAudit(
   { auditLog, ledger }: Readonly<{ auditLog: AuditSettings; ledger: LedgerSettings }>,
   { defaultLedgerPath, isHandedOver }: Readonly<{ defaultLedgerPath: string; isHandedOver: boolean }>,

@@ -8,8 +8,9 @@ export const ownProgram: readonly [string, ...string[]] = isSea()
   : [process.execPath, join(import.meta.dirname, "../../cli/gatehouse.js")];
 
 /**
- * The beginning of a shell command that runs this very program again, on the Node that runs it now. Commands that Gatehouse shows begin so and
- * not with `npx`, which queries the registry for the package of a name, whosever it is, wherever it is not installed.
+ * Formats the beginning of a shell command that runs this very program again, on the Node that runs it now. Commands
+ * that Gatehouse shows begin so and not with `npx`, which queries the registry for the package of a name, whosever it
+ * is, wherever it is not installed.
  *
  * @param directory where the command is typed, for shorter words; without it they hold anywhere.
  */

@@ -1,4 +1,4 @@
-/** A text as one word of a POSIX shell, quoted where it has to be. */
+/** Quotes a text as one word of a POSIX shell, if it has to be quoted. */
 export function quoteShellWord(text: string): string {
   return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

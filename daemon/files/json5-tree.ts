@@ -10,7 +10,7 @@ function parseJson5Tree(text: string): DocumentNode | undefined {
   }
 }
 
-/** The value at a path; undefined where the path breaks off. */
+/** Finds the value at a path; undefined if the path breaks off. */
 export function findJson5Node(node: ValueNode | undefined, [key, ...rest]: readonly string[]): ValueNode | undefined {
   if (node === undefined || key === undefined) return node;
   if (node.type === "Array") return findJson5Node(node.elements[Number(key)]?.value, rest);
@@ -18,12 +18,12 @@ export function findJson5Node(node: ValueNode | undefined, [key, ...rest]: reado
   return findJson5Node(node.members.findLast((member) => readJson5Key(member) === key)?.value, rest);
 }
 
-/** A member's key as the value has it, however it is written. */
+/** Reads a member's key as the value has it, however it is written. */
 export function readJson5Key({ name }: MemberNode): string {
   return name.type === "Identifier" ? name.name : name.value;
 }
 
-/** The line (from 1) of the key or element at a path, or of what is nearest around it; 1 where the text can't be read. */
+/** Finds the line (from 1) of the key or element at a path, or of what is nearest around it; 1 if the text can't be parsed. */
 export function findJson5Line(text: string, path: readonly string[]): number {
   const tree = parseJson5Tree(text);
   if (tree === undefined) return 1;

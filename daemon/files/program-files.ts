@@ -11,7 +11,7 @@ export const programFolders = ["docs/runbooks", "sidecar/overview/assets", "side
 /** One of them. */
 export type ProgramFolder = (typeof programFolders)[number];
 
-/** The files of a folder that comes with Gatehouse, by name; none where the folder was left out of a copy. */
+/** Lists the files of a folder that comes with Gatehouse, by name; empty if a copy lacks the folder. */
 export function listProgramFiles(folder: ProgramFolder): readonly string[] {
   if (sea.isSea()) {
     const paths = sea.getAssetKeys().filter((path) => dirname(path) === folder);

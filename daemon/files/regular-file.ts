@@ -44,7 +44,7 @@ async function readUpTo(file: FileHandle, size: number, limitBytes: number): Pro
   }
 }
 
-/** Bytes that are read at a time where a file is read at once. */
+/** Bytes that are read at a time by the synchronous functions. */
 const pieceBytes = 65_536;
 
 /**

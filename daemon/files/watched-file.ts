@@ -58,7 +58,7 @@ export type OpenedFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
   Readonly<{ read: (content: unknown) => Promise<FileReading<Value>> }>;
 
 /**
- * The same as {@link watchFile} where reading is asynchronous; one reading ends before the next begins.
+ * Watches a file like {@link watchFile}, with asynchronous reading; one reading ends before the next begins.
  *
  * @throws {StartupError} when the file can't be used at the start.
  */
@@ -83,7 +83,7 @@ export async function openWatchedFile<Value>(
   });
 }
 
-/** The common part of reading a file at the start and again. */
+/** Creates the common part of {@link watchFile} and {@link openWatchedFile}. */
 function createWatchedFile(
   { path, setting }: Readonly<{ path: string; setting: string }>,
   { log, files }: WatchedFileDependencies,

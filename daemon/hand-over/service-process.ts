@@ -13,7 +13,7 @@ export type HeldSockets = ReadonlyMap<string, readonly SocketHandle[]>;
 export type ServiceProcess = Readonly<{
   /** Resolves with whether it reached the step; one that ends before has not. */
   reached: (step: ServiceStep) => Promise<boolean>;
-  /** Resolves with its exit status when it has ended; null where a signal ended it. */
+  /** Resolves with its exit status when it has ended; null if a signal ended it. */
   ended: Promise<number | null>;
   /** The URLs that it said it serves. */
   urls: () => Readonly<Record<string, string>>;
@@ -53,7 +53,7 @@ export function startServiceProcess(
   return followService(child);
 }
 
-/** A service whose program could not be started: it has ended. Node throws some of the reasons at once (ETXTBSY, ENOMEM, E2BIG). */
+/** Describes a service whose program could not be started: it has ended. Node throws some of the reasons at once (ETXTBSY, ENOMEM, E2BIG). */
 function describeUnstarted(why: string): ServiceProcess {
   return {
     reached: () => Promise.resolve(false),

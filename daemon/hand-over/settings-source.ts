@@ -7,7 +7,7 @@ import { readRegularFile, explainUnreadable } from "../files/regular-file.ts";
 export type SettingsSource = Readonly<{
   /** Differs from that of another time when anything in them does. */
   stamp: string;
-  /** The settings file's text; empty where it can't be read: starting with it fails with the reason. */
+  /** The settings file's text; empty if it can't be read: starting with it fails with the reason. */
   text: string;
   /** SHA-256 of that text, in hexadecimal. */
   sha256: string;
@@ -19,7 +19,7 @@ export const settingsFileBytes = 4_194_304;
 /** The variables that name a service's files of secrets. */
 const secretFile = /^GATEHOUSE_\w+_FILE$/;
 
-/** The files that a service reads its settings from: the settings file, and the secrets that the environment names. */
+/** Lists the files that a service reads its settings from: the settings file, and the secrets that the environment names. */
 export function listSettingsFiles(path: string, environment: NodeJS.ProcessEnv): readonly string[] {
   const secrets = Object.entries(environment).filter(([name]) => secretFile.test(name));
   return [path, ...secrets.flatMap(([, value]) => (value === undefined || value === "" ? [] : [value]))];

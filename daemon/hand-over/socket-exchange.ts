@@ -24,7 +24,7 @@ export function setSocketExchange(exchange: SocketExchange): void {
   current.exchange = exchange;
 }
 
-/** The exchange of this process; one without sockets where nothing is handed over. */
+/** Returns the exchange of this process; one without sockets if nothing is handed over. */
 export function getSocketExchange(): SocketExchange {
   return current.exchange;
 }

@@ -1,11 +1,11 @@
 import { BlockList, isIP } from "node:net";
 
-/** Host and port as a URL has them; an IPv6 address goes in brackets (RFC 3986, section 3.2.2). */
+/** Formats host and port as in a URL; an IPv6 address goes in brackets (RFC 3986, section 3.2.2). */
 export function formatAuthority(host: string, port: number): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** The port that a URL leads to: its own, or that of its protocol. */
+/** Reads the port of a URL: its own, or that of its protocol. */
 export function readUrlPort({ port, protocol }: URL): number {
   if (port !== "") return Number(port);
   return protocol === "https:" ? 443 : 80;
@@ -45,7 +45,7 @@ function readHostName(header: string | undefined): string {
   return header?.replace(/:\d{1,5}$/, "").toLowerCase() ?? "";
 }
 
-/** The host by which a listener is reached from its own machine: one that listens on every address is on loopback, too. */
+/** Finds the host by which a listener is reached from its own machine: one that listens on every address is on loopback, too. */
 export function findReachedHost(host: string): string {
   return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
 }

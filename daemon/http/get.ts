@@ -30,7 +30,7 @@ export async function getText(
   }
 }
 
-/** {@link getText} of a JSON document; the body is undefined, which JSON has no text for, where it is not JSON. */
+/** Gets a JSON document as {@link getText} gets a text; the body is undefined if it is not JSON. */
 export async function getJson(url: string, options: GetOptions): Promise<Got<unknown>> {
   const got = await getText(url, { ...options, headers: { Accept: "application/json", ...options.headers } });
   return got.ok ? { ...got, body: parseJson(got.body) } : got;

@@ -81,7 +81,7 @@ function describeSockets(port: number, taking: readonly NetServer[]): ListeningS
   };
 }
 
-/** All of them, however many there would be without: the kernel gives connections to each. */
+/** Listens on all sockets that were handed over, however many it would open itself: the kernel gives connections to each. */
 async function listenOnHanded(server: Server, handed: readonly SocketHandle[]): Promise<ListeningSockets> {
   const taking = handed.map((_, index) => (index === 0 ? server : createAcceptor(server)));
   await using begun = new AsyncDisposableStack();

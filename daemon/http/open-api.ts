@@ -20,7 +20,7 @@ export type ApiParameter = Readonly<{ name: string; description: string }>;
 /** Credentials of a caller; either is one header. */
 export type ApiSecurity = "bearer" | "apiKey";
 
-/** One method of one path, as OpenAPI has it. */
+/** One method of one path, as in OpenAPI. */
 export type ApiOperation = Readonly<{
   method: "get" | "post";
   /** With each part that a caller fills in as `{name}`. */

@@ -19,7 +19,7 @@ export async function renderOpenMetrics(metrics: Registry): Promise<Readonly<{ t
   return { text: await open.metrics(), contentType: open.contentType };
 }
 
-/** A counter under the name of its family: OpenMetrics takes `_total` for a suffix, which prom-client puts back. */
+/** Names a counter as its family: OpenMetrics takes `_total` for a suffix, which prom-client puts back. */
 function nameByFamily(counter: Written): Metric {
   const get = async () => {
     const values = await counter.get();

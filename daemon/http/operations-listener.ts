@@ -94,7 +94,7 @@ export type ConfigurationInUse = Readonly<{
   files: readonly FileInForce[];
 }>;
 
-/** The configuration as JSON: the problems of a file are one text. */
+/** Converts the configuration to JSON: the problems of a file become one text. */
 function toDocument({ files, ...configuration }: ConfigurationInUse): object {
   return {
     ...configuration,

@@ -9,7 +9,7 @@ export type ReadinessCheck = Readonly<{
 /** Answer of `/readyz`. Read from state; never waits for another process. */
 export type Readiness = Readonly<{ ready: boolean; checks: Readonly<Record<string, ReadinessCheck>> }>;
 
-/** Ready when every check is, or is tolerated. */
+/** Judges readiness: a service is ready when every check is ok or tolerated. */
 export function judgeReadiness(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
   return { ready: Object.values(checks).every((check) => check.ok || check.tolerated === true), checks };
 }

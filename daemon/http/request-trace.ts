@@ -10,17 +10,17 @@ export function beginTrace(): TraceContext {
   return { traceparent: `00-${ids.slice(0, 32)}-${ids.slice(32)}-00`, tracestate: undefined };
 }
 
-/** The id of a trace, as logs have it. */
+/** Reads the id of a trace, as logs name it. */
 export function readTraceId({ traceparent }: TraceContext): string {
   return traceparent.slice(3, 35);
 }
 
-/** The facts of a request for a line of the log. */
+/** Formats the facts of a request for a line of the log. */
 export function formatTraceFacts({ requestId, trace }: RequestTrace): Readonly<{ requestId: string; traceId: string }> {
   return { requestId, traceId: readTraceId(trace) };
 }
 
-/** The headers by which the next service ties its lines to the same request. */
+/** Returns the headers by which the next service ties its lines to the same request. */
 export function requestTraceHeaders({ requestId, trace }: RequestTrace): Readonly<Record<string, string>> {
   const { traceparent, tracestate } = trace;
   return { "X-Request-Id": requestId, traceparent, ...(tracestate === undefined ? {} : { tracestate }) };

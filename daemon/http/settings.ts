@@ -70,7 +70,7 @@ export type ProxySettings = Readonly<{
   proxyProtocol: boolean;
 }>;
 
-/** The section `operations` of a service whose probes and metrics have their own listener; see `listenForOperations`. */
+/** Defines the section `operations` of a service whose probes and metrics have their own listener; see `listenForOperations`. */
 export function defineOperationsSettings(options: Readonly<{ port: number; nothing: string }>) {
   return section({
     host: host

@@ -20,7 +20,7 @@ export function readTraceContext(
   return { traceparent, tracestate: parseState(tracestate) };
 }
 
-/** The headers of a trace as a request to the node carries them, each line with its end. */
+/** Formats the headers of a trace for a request to the node, each line with its end. */
 export function formatTraceHeaders({ traceparent, tracestate }: TraceContext): string {
   const state = tracestate === undefined ? "" : `tracestate: ${tracestate}\r\n`;
   return `traceparent: ${traceparent}\r\n${state}`;

@@ -42,7 +42,7 @@ export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): 
 /** For lines about money that moved: more than are settled in any such time, since each should stand in the log. */
 export const boundOfSales: LineBound = { lines: 1_000, everyMs: 10_000 };
 
-/** The same for lines of one kind that are written by something else than a log. */
+/** Bounds lines of one kind that are written by something else than a log. */
 export function boundLines(
   { lines, everyMs }: LineBound,
   report: (omitted: number) => void,

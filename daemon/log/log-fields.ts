@@ -31,7 +31,7 @@ const named: Readonly<Record<string, string>> = {
   spanId: "span.id",
 };
 
-/** The fields of an event's facts: its name with its runbook, its error, what has a name in the schema, and the rest. */
+/** Converts an event's facts to fields: its name with its runbook, its error, what has a name in the schema, and the rest. */
 export function toFields(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { event, err, ...others } = facts;
   const fields: Record<string, unknown> = typeof event === "string" ? buildEventFields(event) : {};

@@ -9,9 +9,9 @@ export type LogFormat = (typeof logFormats)[number];
 type LogReader = Readonly<{ isTTY?: boolean }>;
 
 /**
- * Turns the JSON lines of a log into lines for a person where the format and the reader want that: local time, level, message, and a fact a line.
- * Undefined where the lines stay JSON. Loaded only then, because a service without a terminal has no use for it. Colours follow `NO_COLOR`
- * (https://no-color.org).
+ * Creates a function that turns a JSON line of a log into lines for a person, if the format and the reader want that:
+ * local time, level, message, and a fact on each line. Undefined if the lines stay JSON. Loaded only then, because a
+ * service without a terminal has no use for it. Colours follow `NO_COLOR` (https://no-color.org).
  */
 export async function formatPrettyLines(
   format: LogFormat,

@@ -98,7 +98,7 @@ export class MemoryBudget {
     return this.#bytes + bytes + this.#cache.bytes() <= this.options.totalBytes;
   }
 
-  /** Of the addresses that hold their part or more, the connection whose client has taken nothing for longest. */
+  /** Finds, of the addresses that hold their part or more, the connection whose client has taken nothing for longest. */
   #slowest(requester: MemoryHolder): MemoryHolder | undefined {
     const part = this.#bytes / this.#shares.size;
     let slowest: MemoryHolder | undefined;
@@ -125,14 +125,15 @@ export type MemoryLimits = Readonly<{ processBytes: number; heapBytes: number }>
 
 const mostBytes = 1_073_741_824;
 
-/** The limits of this process. */
+/** Reads the limits of this process. */
 export function readMemoryLimits(): MemoryLimits {
   return { processBytes: readProcessMemoryBytes(), heapBytes: getHeapStatistics().heap_size_limit };
 }
 
 /**
- * The bounds of what is held for clients. Held bytes may stand in memory twice for a moment, as bytes and as text in the heap, and the rest of
- * the process takes about 130 MiB: a quarter of 512 MiB, and of the heap, leaves room for all three.
+ * Derives the bounds of what is held for clients. Held bytes may stand in memory twice for a moment, as bytes and as
+ * text in the heap, and the rest of the process takes about 130 MiB: a quarter of 512 MiB, and of the heap, leaves room
+ * for all three.
  */
 export function deriveMemoryBounds(settings: MemorySettings, limits: MemoryLimits): MemoryBudgetOptions {
   const whole = Math.floor(Math.min(limits.processBytes / 4, limits.heapBytes / 4, mostBytes));

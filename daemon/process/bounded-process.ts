@@ -31,13 +31,13 @@ export type ProcessResult = Readonly<
     }
 >;
 
-/** The result of a program that ended with status 0. */
+/** Builds the result of a program that ended with status 0. */
 export function reportSuccess(output: string, errors: string): ProcessResult {
   const complaint = takeFirstLine(errors);
   return { ok: true, output, ...(complaint === "" ? {} : { complaint }) };
 }
 
-/** The first line that says something, cut to what a message can hold. */
+/** Returns the first line that says something, cut to what a message can hold. */
 export function takeFirstLine(text: string): string {
   return text.trim().split("\n")[0]?.slice(0, lineLength) ?? "";
 }

@@ -38,7 +38,7 @@ export async function endProcess(status: number): Promise<never> {
   process.exit(status);
 }
 
-/** The calls in Node's threads that are under way, each by Node's name for its kind. */
+/** Lists the calls in Node's threads that are under way, each by Node's name for its kind. */
 export function listThreadCalls(): readonly string[] {
   return process.getActiveResourcesInfo().filter((name) => threadCall.test(name));
 }

@@ -4,8 +4,9 @@ import { endProcess } from "./end-process.ts";
 const stopStatuses = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * One signal for everything that ends a service: SIGINT, SIGTERM, SIGHUP (a closed terminal), or the loss of the parent that
- * started it with an IPC channel. A second of these signals ends the process at once, with exit status 129, 130 or 143.
+ * Creates one signal for everything that ends a service: SIGINT, SIGTERM, SIGHUP (a closed terminal), or the loss of
+ * the parent that started it with an IPC channel. A second of these signals ends the process at once, with exit status
+ * 129, 130 or 143.
  */
 export function createStopSignal(): AbortSignal {
   const controller = new AbortController();

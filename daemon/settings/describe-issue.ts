@@ -89,7 +89,7 @@ export function describeFileIssues(issues: readonly z.core.$ZodIssue[]): readonl
   return issues.map(({ path, message }) => `${path.map(String).join(".") || "the file"}: ${message}.`);
 }
 
-/** {@link describeExpected}, with what was there instead; what the schema library says in every process that reads settings. */
+/** Describes what was expected and what was there instead; used by the schema library in every process that reads settings. */
 function describeIssue(issue: z.core.$ZodRawIssue): string {
   if (issue.code !== "invalid_type") return describeExpected(issue);
   if (issue.expected === "int" && typeof issue.input === "number") return describeExpected(issue);

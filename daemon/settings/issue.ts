@@ -81,7 +81,7 @@ function describeValue(
   return `${found === undefined ? "nothing" : `found ${shown}`}${at}; ${custom ?? own}${formatPurpose(leaf)}.`;
 }
 
-/** A value as JSON, without what a URL in it holds. */
+/** Formats a value as JSON, with credentials and keys of its URLs masked. */
 function formatMasked(value: unknown): string | undefined {
   const mask = createMask();
   mask.hide(value);

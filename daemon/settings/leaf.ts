@@ -16,17 +16,17 @@ export type SettingsLeaf = Readonly<{
   description: string;
   /** Form of a valid value; empty if the schema gives none. */
   expected: string;
-  /** The default as a person writes it, absent when there is none. */
+  /** The default as a person writes it; absent if there is none. */
   default?: string;
 }>;
 
-/** The environment variable of a setting: `GATEHOUSE_<SERVICE>_<PATH>`, camel case split by underscores. */
+/** Converts a setting's path to its environment variable: `GATEHOUSE_<SERVICE>_<PATH>`, camel case split by underscores. */
 export function toEnvironmentName(service: string, path: readonly string[]): string {
   const words = [service, ...path].map((part) => part.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/-/g, "_"));
   return ["GATEHOUSE", ...words].join("_").toUpperCase();
 }
 
-/** Every setting of a schema, in the order in which the schema names them. */
+/** Lists every setting of a schema, in the schema's order. */
 export function listSettingsLeaves(service: string, schema: z.ZodObject): readonly SettingsLeaf[] {
   return collect(service, [], schema);
 }

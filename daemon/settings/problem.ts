@@ -25,7 +25,7 @@ export class SettingsError extends Error {
   }
 }
 
-/** The word that somebody most likely meant, out of those that there are; undefined when none is near. */
+/** Finds the known word that somebody most likely meant; undefined if none is near. */
 export function findNearestWord(written: string, words: readonly string[]): string | undefined {
   if (words.length === 0) return undefined;
   const nearest = closest(written, words);

@@ -15,7 +15,7 @@ export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Reado
   essentials: readonly string[];
 }>;
 
-/** A group of settings, present with its defaults when nothing of it is set. */
+/** Creates a group of settings, present with its defaults when nothing of it is set. */
 export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject(shape).prefault({} as never);
 }
@@ -103,7 +103,7 @@ export type ResolvedSettings<Schema extends z.ZodObject> = Readonly<{
   origin: (leaf: SettingsLeaf) => string;
 }>;
 
-/** {@link readSettings}, with the origin of each value. Throws the same. */
+/** Reads settings as {@link readSettings} does, with the origin of each value. Throws the same. */
 export function resolveSettings<Schema extends z.ZodObject>(
   definition: SettingsDefinition<Schema>,
   sources: SettingsSources,

@@ -1,4 +1,4 @@
-/** The value at a path of keys, undefined where the path breaks off. */
+/** Returns the value at a path of keys; undefined if the path breaks off. */
 export function getValueAt(raw: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined),

@@ -17,7 +17,7 @@ const shape =
   /^(?:(?<days>[a-z]{3}(?:[,-][a-z]{3})*) )?(?<from>[01]\d|2[0-3]):(?<fromMinute>[0-5]\d)-(?:(?<to>[01]\d|2[0-3]):(?<toMinute>[0-5]\d)|24:00)$/i;
 const minutesADay = 24 * 60;
 
-/** Reads a window; undefined where the text is not one. One that ends before it begins goes over midnight; without days it is there every day. */
+/** Reads a window; undefined if the text is not one. One that ends before it begins goes over midnight; without days it is there every day. */
 export function parseWeeklyWindow(text: string): WeeklyWindow | undefined {
   const found = shape.exec(text)?.groups;
   if (found === undefined) return undefined;

@@ -34,7 +34,7 @@ export type SqlStore = AsyncDisposable &
     isListed: (expression: string, parameter: string) => string;
   }>;
 
-/** The parameters `$1 …` for rows of values, as the text that follows VALUES; bind the rows flattened. */
+/** Formats the parameters `$1 …` for rows of values, as the text that follows VALUES; bind the rows flattened. */
 export function formatValues(rows: readonly (readonly SqlValue[])[]): string {
   let parameter = 0;
   return rows.map((row) => `(${row.map(() => `$${(parameter += 1)}`).join(", ")})`).join(", ");

@@ -20,7 +20,7 @@ export type ConnectionState = Readonly<{
   /** Clients' connections, those of the operators' listener not counted, and how many there may be now. */
   open: number;
   most: number;
-  /** File descriptors of the process; `used` is undefined where the system does not say. */
+  /** File descriptors of the process; `used` is undefined if the system does not say. */
   descriptors: Readonly<{ used: number | undefined; limit: number }>;
   /** Resource or setting that limits connections. */
   bound: "descriptors" | "memory" | "setting";
@@ -75,7 +75,7 @@ const operatorsShare = 1 / 8;
 const operatorsLeast = 4;
 /** Least burst of an address's new connections, in seconds' worth of its rate. */
 const burstSeconds = 3;
-/** Part of all that a listener for anybody may take where it leaves room. */
+/** Part of all connections that a listener that leaves room may take. */
 const anybodyShare = 3 / 4;
 
 /** Creates the budget of a process's connections, and keeps it by looking at what else the process has open. */
@@ -175,7 +175,7 @@ function findBound(
   return most === mostByMemory ? "memory" : "descriptors";
 }
 
-/** The connections that this process's listeners may hold, by its memory and by the file descriptors that it may have open. */
+/** Creates the budget of this process's connections, by its memory and by the file descriptors that it may have open. */
 export function boundProcessConnections(
   settings: ConnectionSettings,
   { metrics }: Readonly<{ metrics: Registry }>,

@@ -18,7 +18,7 @@ export type ListenerRoom = Readonly<{
   mayMake: (address: string) => boolean;
   /** Whether there is room in the whole process; asked after this listener's own bound. */
   hasRoom: () => boolean;
-  /** Makes room in the process by closing idle connections of other listeners; false: there is none. */
+  /** Makes room in the process by closing idle connections of other listeners; false if there are none. */
   shedElsewhere: () => boolean;
   /** Called when a connection was refused, or idle ones were closed, for want of room. */
   wasFull: () => void;
@@ -110,7 +110,7 @@ export class ListenerConnections {
     if (held !== undefined) held.server = server;
   }
 
-  /** Closes some that are idle, `least` where there are as many; false: there is none. */
+  /** Closes some idle connections, `least` if there are as many; false if there are none. */
   shed(least = 1): boolean {
     const nowMs = this.#room.clock();
     if (nowMs < this.#nothingToShedUntilMs) return false;

@@ -20,7 +20,7 @@ export function refuseConnection(socket: Socket, answer: string): void {
   socket.end(answer, "latin1");
 }
 
-/** An answer in plain text after which the connection closes; `headers` are whole lines. */
+/** Formats an answer in plain text after which the connection closes; `headers` are whole lines. */
 export function formatRefusal(status: string, message: string, headers: readonly string[] = []): string {
   const lines = [
     `HTTP/1.1 ${status}`,

@@ -52,8 +52,8 @@ const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/;
 const withPort = /^([\d.]+):\d{1,5}$/;
 
 /**
- * The address in what a proxy calls a node, with or without a port (RFC 7239, section 6); some write ports into X-Forwarded-For too.
- * Undefined for `unknown`, a hidden name and whatever else is no address.
+ * Reads the address in what a proxy calls a node, with or without a port (RFC 7239, section 6); some write ports into
+ * X-Forwarded-For too. Undefined for `unknown`, a hidden name and whatever else is no address.
  */
 export function readNodeAddress(node: string): string | undefined {
   const text = node.trim();
@@ -113,8 +113,8 @@ function joinValues(value: string | readonly string[] | undefined): string | und
 }
 
 /**
- * The nodes that a header names, the nearest first and no more than `most`: X-Forwarded-For, or `for` of RFC 7239's Forwarded, empty where an
- * element has none. A header that can't be read names nobody.
+ * Reads the nodes that a header names, the nearest first and no more than `most`: X-Forwarded-For, or `for` of RFC
+ * 7239's Forwarded, empty if an element has none. A header that can't be read names nobody.
  */
 function readNearestHops(header: "x-forwarded-for" | "forwarded", value: string, most: number): readonly string[] {
   if (header === "x-forwarded-for") return splitFromEnd(value, most);
@@ -131,7 +131,7 @@ function readNearestHops(header: "x-forwarded-for" | "forwarded", value: string,
   }
 }
 
-/** The last elements of a list with commas, the last one first: what a client put before them is not looked at, however long it is. */
+/** Splits off the last elements of a list with commas, the last one first: what a client put before them is not looked at, however long it is. */
 function splitFromEnd(list: string, most: number): readonly string[] {
   const elements: string[] = [];
   for (let end = list.length; elements.length < most;) {
