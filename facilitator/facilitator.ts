@@ -149,7 +149,7 @@ export async function createFacilitator(
   };
 }
 
-/** The tokens that are settled, by address in lower case. */
+/** Lists the tokens that are settled, by address in lower case. */
 function listAcceptedAssets({ assets, chain }: FacilitatorOptions): ReadonlyMap<string, AcceptedAsset> {
   const separated = assets.map((asset) => ({
     ...asset,

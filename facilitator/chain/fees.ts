@@ -37,7 +37,7 @@ export function createFeeQuotes(
   };
 }
 
-/** Most that is paid for one unit of gas, in wei. */
+/** Computes the most that is paid for one unit of gas, in wei. */
 export function computeFeeLimit(maxFeePerGasGwei: number): bigint {
   return Value.fromGwei(String(maxFeePerGasGwei));
 }
@@ -55,8 +55,8 @@ function computeFees(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
 }
 
 /**
- * Fees that replace a pending transaction: both raised by the percentage (nodes want 10 at least), or what the chain asks now where that
- * is more. `undefined` when the limit leaves no room.
+ * Raises the fees of a pending transaction to replace it: both by the percentage (nodes want 10 at least), or to what
+ * the chain charges now if that is more. `undefined` when the limit leaves no room.
  */
 export function raiseFees(
   before: Fees,

@@ -23,12 +23,12 @@ export function encodeBalanceOfCall(account: Hex): Hex {
   return `${balanceOf}${encodeAddress(account)}`;
 }
 
-/** Asks whether an authorization was used or cancelled. */
+/** Encodes the call that returns whether an authorization was used or cancelled. */
 export function encodeAuthorizationState(authorizer: Hex, nonce: Hex): Hex {
   return `${authorizationState}${encodeAddress(authorizer)}${nonce.slice(2)}`;
 }
 
-/** An address as an event's indexed topic. */
+/** Encodes an address as an event's indexed topic. */
 export function encodeAddressTopic(address: Hex): Hex {
   return `0x${encodeAddress(address)}`;
 }

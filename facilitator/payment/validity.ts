@@ -5,8 +5,8 @@ import { reason, type Refusal } from "#x402/reason.ts";
 const settlementMarginSeconds = 6n;
 
 /**
- * Says why an authorization is not valid at this time, if so. EIP-3009: valid strictly after `validAfter` and strictly before
- * `validBefore`, by the block's time.
+ * Says why an authorization is not valid at this time; undefined if it is. EIP-3009: valid strictly after `validAfter`
+ * and strictly before `validBefore`, by the block's time.
  */
 export function refuseTime({ validAfter, validBefore }: Authorization, nowMs: number): Refusal | undefined {
   const now = BigInt(Math.floor(nowMs / 1_000));

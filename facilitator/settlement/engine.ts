@@ -47,7 +47,7 @@ export type Engine = AsyncDisposable &
     inFlight: () => number;
     /** Age of the oldest settlement under way here, in milliseconds; 0 when none is. */
     oldestMs: () => number;
-    /** Nothing in a replica that does not settle now. */
+    /** Undefined in a replica that does not settle now. */
     nextNonce: () => number | undefined;
     /** Notifies of a new block. */
     onHead: () => void;

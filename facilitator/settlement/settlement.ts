@@ -39,7 +39,7 @@ export type Attempt = Readonly<{
  */
 export type Recorded = Readonly<(Begun | Outcome) & { owner: string | undefined }>;
 
-/** Under way; with its newest transaction where there is one and it was requested. */
+/** Under way; with its newest transaction if there is one and it was requested. */
 type Begun = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
 
 /** Final outcome of a settlement. */

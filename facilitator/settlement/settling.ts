@@ -46,7 +46,7 @@ export type Settling = AsyncDisposable &
     onHead: () => void;
   }>;
 
-/** Takes up what the ledger says was begun: its transactions are looked for, and sent again where they are missing. */
+/** Takes up what the ledger says was begun: its transactions are looked for, and sent again if they are missing. */
 export async function startSettling(
   { settlement, chainId }: SettlingOptions,
   dependencies: SettlingDependencies,

@@ -36,7 +36,7 @@ export async function startEngine(options: EngineOptions, dependencies: EngineDe
   return { ...engine, comparison: compared.comparison, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** The engine of a process that has its ledger to itself: whoever asks and whoever settles are the same, and meet in memory. */
+/** Starts the engine of a process that has its ledger to itself: whoever requests and whoever settles are the same, and meet in memory. */
 async function startSoleEngine(
   options: SettlingOptions,
   dependencies: EngineDependencies & Readonly<{ ledger: Ledger; ownership: Ownership }>,

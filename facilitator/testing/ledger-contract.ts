@@ -39,7 +39,7 @@ export const contractMs = 1_000;
 export type LedgerUnderTest = AsyncDisposable &
   Readonly<{ ledgerFor: (guard: () => Promise<void>) => Ledger; ownership: Ownership }>;
 
-/** The ledger over a SQL store, whose owner then is whoever gets it. */
+/** Creates the ledger over a SQL store; disposing of it closes the store. */
 export function openLedgerOver(store: SqlStore): LedgerUnderTest {
   const [chain, dependencies] = [{ chainId: 1_672 }, { store, clock: () => contractMs }];
   return {
@@ -49,7 +49,7 @@ export function openLedgerOver(store: SqlStore): LedgerUnderTest {
   };
 }
 
-/** Tests that every settlement ledger has to pass, whatever keeps it. `open` opens its own empty one for a name. */
+/** Defines the tests that every settlement ledger has to pass, whatever it is stored in. `open` opens its own empty one for a name. */
 export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): void {
   let count = 0;
   const openScene = async (guard: () => Promise<void> = async () => undefined) => {

@@ -19,7 +19,7 @@ const marginMs = 20;
 const rival = { ...settlement, id: `0x${"2e".repeat(32)}` } as const;
 const settled = { state: "settled", transaction: attempt.hash } as const;
 
-/** Tests that every ledger that replicas share has to pass, whatever keeps it. `open` opens an empty database. */
+/** Defines the tests that every ledger that replicas share has to pass, whatever it is stored in. `open` opens an empty database. */
 export function testSharedLedger(open: () => Promise<SharedDatabase>): void {
   testLease(open);
   testRequests(open);

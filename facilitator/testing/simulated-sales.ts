@@ -36,7 +36,7 @@ export function createSamplePayments(count: number, hasRival: boolean): readonly
   });
 }
 
-/** A sale that settles a payment, and may try again. */
+/** Creates a sale that settles a payment, and may try again. */
 export function createSale(payment: SignedPayment, owner: string): Sale {
   return { payment, caller: { kind: "sale", owner } };
 }

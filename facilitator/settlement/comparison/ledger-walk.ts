@@ -99,7 +99,7 @@ function describeLack(settlement: FinishedSettlement["settlement"], receipt: Rec
   return showsTransfer(receipt, settlement) ? undefined : "a transaction without the transfer";
 }
 
-/** A node that was started over from older data has no receipt of what it has yet to see. */
+/** Whether the node is behind: one that was started over from older data has no receipt of what it has yet to see. */
 function isBehind({ finishedAtMs }: FinishedSettlement, receipt: Receipt | undefined, head: Head): boolean {
   return receipt === undefined && head.timestamp * 1_000 < finishedAtMs;
 }

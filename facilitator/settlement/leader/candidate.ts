@@ -13,7 +13,7 @@ export type CandidateDependencies = Omit<SettlingDependencies, "ledger"> &
 /** This replica's readiness to settle: it does so whenever no other one does. Disposing of it ends the term, if it has one. */
 export type Candidate = AsyncDisposable &
   Readonly<{
-    /** The term that is under way here; none while another replica settles. */
+    /** The term under way here; undefined while another replica settles. */
     term: () => Term | undefined;
     readiness: () => ReadinessCheck;
   }>;

@@ -12,7 +12,7 @@ export function toAuthorizationKey({
   return [asset.toLowerCase(), payer.toLowerCase(), authorizationNonce.toLowerCase()];
 }
 
-/** A begun settlement as a row of table `settlement`, in the order of `settlementColumns`. */
+/** Converts a begun settlement to a row of table `settlement`, in the order of `settlementColumns`. */
 export function toSettlementRow(chainId: number, settlement: Settlement): readonly SqlValue[] {
   const { id, payTo, amount, validBefore, callData, begunAtMs, owner = null } = settlement;
   const [asset, payer, nonce] = toAuthorizationKey(settlement);
@@ -24,7 +24,7 @@ export function toSettlementRow(chainId: number, settlement: Settlement): readon
 export const settlementColumns =
   "chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data, begun_at_ms, state, owner";
 
-/** An attempt as a row of table `attempt`, in the order of `attemptColumns`. */
+/** Converts an attempt to a row of table `attempt`, in the order of `attemptColumns`. */
 export function toAttemptRow(chainId: number, settlementId: Hex, attempt: Attempt): readonly SqlValue[] {
   const { hash, signer, nonce, rawTransaction, maxFeePerGas, maxPriorityFeePerGas, signedAtMs } = attempt;
   const fees = [String(maxFeePerGas), String(maxPriorityFeePerGas)] as const;

@@ -75,7 +75,7 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
   return isReplaced ? { kind: "replace" } : wait;
 }
 
-/** A diagnosis, unless the last one for the same cause found nothing certain and it is too early for another. */
+/** Decides on a diagnosis, unless the last one for the same cause found nothing certain and it is too early for another. */
 function diagnoseWhenDue({ diagnosed }: InFlight, cause: Cause, { nowMs }: Observation): Decision {
   return diagnosed?.cause === cause && nowMs < diagnosed.againAtMs ? wait : { kind: "diagnose", cause };
 }
