@@ -36,7 +36,7 @@ export async function followDelivery(
   return record(delivery.undelivered(), { facts, lines });
 }
 
-/** Waits until an answer was sent. Returns why it was not, if so; its connection is gone then. */
+/** Waits until an answer was sent. Returns the error if it could not be; its connection is gone then. */
 async function waitForEnd(outgoing: ServerResponse, deliveryTimeoutMs: number): Promise<unknown> {
   try {
     await within("the delivery", deliveryTimeoutMs, finished(outgoing, { readable: false }));

@@ -182,7 +182,7 @@ async function collect(
   return answerWithoutOffer(outcome);
 }
 
-/** Memory for what one sale gives to its client, whose connection may have to end for the sake of others. */
+/** Opens the memory for what one sale gives to its client, whose connection may have to end for the sake of others. */
 function openMemory(c: Context, client: string, budget: MemoryBudget): ConnectionMemory {
   const { outgoing } = getBindings(c);
   return new ConnectionMemory(budget, { address: () => client, cut: () => outgoing.destroy() });

@@ -35,7 +35,7 @@ export function answerSale(route: Route, url: string, outcome: SaleOutcome): Res
   return answerWithoutOffer(outcome);
 }
 
-/** As {@link answerSale}, for all that takes no offer to answer. */
+/** Answers like {@link answerSale}, all that takes no offer to answer. */
 export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Response {
   switch (outcome.kind) {
     case "sold":

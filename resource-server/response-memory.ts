@@ -1,7 +1,7 @@
 import { deriveMemoryBounds, type MemoryBudgetOptions, type MemoryLimits } from "#daemon/memory/memory-budget.ts";
 import type { ResourceServerSettings } from "./settings.ts";
 
-/** The bounds of responses held for clients. Even the smallest holds one response of the largest size, so that it can be sold. */
+/** Derives the bounds of responses held for clients. Even the smallest holds one response of the largest size, so that it can be sold. */
 export function deriveResponseBounds(
   { memory, upstream }: Pick<ResourceServerSettings, "memory" | "upstream">,
   limits: MemoryLimits,

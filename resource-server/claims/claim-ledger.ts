@@ -112,8 +112,8 @@ export class ClaimMovedError extends Error {
 }
 
 /**
- * The ledger's statements, for SQLite and PostgreSQL alike. `$1` to `$4` are the key (network, asset, payer, nonce) where a
- * statement is about one claim, and `$5` is the process that writes: it changes only what it owns.
+ * Builds the ledger's statements, for SQLite and PostgreSQL alike. `$1` to `$4` are the key (network, asset, payer,
+ * nonce) where a statement is about one claim, and `$5` is the process that writes: it changes only what it owns.
  */
 function buildClaimSql(nowMs: string) {
   const byKey = "network = $1 AND asset = $2 AND payer = $3 AND nonce = $4";

@@ -12,7 +12,7 @@ export type PaymentOwners = Readonly<{
   count(): number;
 }>;
 
-/** Nobody owns anything at first. */
+/** Creates the owners; nobody owns anything at first. */
 export function createPaymentOwners(): PaymentOwners {
   const owned = new Set<string>();
   return {

@@ -16,7 +16,7 @@ import { FacilitationError, type Facilitation, type PresentedPayment } from "./f
 import { rememberFitness } from "./facilitator-watch.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
-/** The section `settlement` where there is no facilitator's URL: key and RPC URL are required then. */
+/** The section `settlement` if there is no facilitator's URL: key and RPC URL are required then. */
 export type InProcessOptions = ResourceServerSettings["settlement"] & Readonly<{ privateKey: Secret; rpcUrl: string }>;
 
 export type InProcessDependencies = Readonly<{

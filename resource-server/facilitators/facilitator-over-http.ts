@@ -13,7 +13,7 @@ import { watchFacilitator } from "./facilitator-watch.ts";
 /** URL of a facilitator, and limits on its use. */
 export type FacilitatorOverHttpOptions = Readonly<{
   url: string;
-  /** Sent with every call, where the facilitator requests one. */
+  /** Sent with every call, if the facilitator requires one. */
   apiKey?: Secret | undefined;
   verifyTimeoutMs: number;
   settleTimeoutMs: number;
@@ -112,7 +112,7 @@ function buildKeyHeader(apiKey: Secret, isAuthorized: boolean): Readonly<Record<
   return isAuthorized ? { "X-API-Key": key } : { Authorization: `Bearer ${key}` };
 }
 
-/** 400, and 422 of frameworks that tell bad syntax from bad content. */
+/** Whether a status says that the payment is malformed: 400, and 422 of frameworks that distinguish bad syntax from bad content. */
 function isMalformed(status: number): boolean {
   return status === 400 || status === 422;
 }

@@ -67,7 +67,7 @@ export function createRouteFileSchema(schemes: readonly string[]) {
     .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
 }
 
-/** One payment option of a route as the file has it. */
+/** One payment option of a route in the file. */
 export type RouteOffer = z.output<ReturnType<typeof offerBy>>;
 
 /** The routes file, parsed. */

@@ -60,7 +60,7 @@ function isOwnSettlement({ errorReason, transaction }: SettleResponse, namedBefo
   return errorReason === reason.duplicate && transaction === namedBefore;
 }
 
-/** `named` is the transaction that the facilitator names now; else the one that it named before counts. */
+/** Builds a pending settlement. `named` is the transaction that the facilitator names now; else the one that it named before counts. */
 function buildPendingSettlement({ settlement, requirements, key }: PaymentClaim, named = ""): SettleResponse {
   return {
     success: false,

@@ -36,7 +36,7 @@ function keepUntilEnd(delivery: Delivery, kept: Disposable): Delivery {
   };
 }
 
-/** Sells, and makes an outcome of a ledger that can't be used or of a claim that another process took over meanwhile. */
+/** Wraps `sell` so that a ledger that can't be used, or a claim that another process took over meanwhile, is an outcome. */
 export function guardSale(
   sell: (request: SaleRequest) => Promise<SaleOutcome>,
 ): (request: SaleRequest) => Promise<SaleOutcome> {

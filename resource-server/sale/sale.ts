@@ -18,7 +18,7 @@ import type { UpstreamResult } from "../upstream/upstream.ts";
 /** One payment for one request. */
 export type SaleRequest = Readonly<{
   payment: Payment;
-  /** The offer that the payment accepts; none when the route has no such offer, or has it no more. */
+  /** The offer that the payment accepts; undefined if the route has no such offer, or has it no more. */
   requirements: PaymentRequirements | undefined;
   route: string;
   fingerprint: string;

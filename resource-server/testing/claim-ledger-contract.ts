@@ -9,7 +9,7 @@ export type LedgerPlace = Readonly<{ open: (clock?: () => number) => Promise<Asy
 
 const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([7, 0, 255]) } as const;
 
-/** A claim on a new payment. */
+/** Creates a claim on a new payment. */
 export function createClaim(nonce = "0x01"): NewClaim {
   return {
     key: { network: "eip155:1672", asset: "0xaa", payer: "0xbb", nonce },
@@ -23,7 +23,7 @@ export function createClaim(nonce = "0x01"): NewClaim {
   };
 }
 
-/** Tests that every ledger of claims has to pass, whatever keeps it; `place` gives an empty one for each test. */
+/** Defines the tests that every ledger of claims has to pass, whatever it is stored in; `place` gives an empty one for each test. */
 export function testClaimLedger(place: () => Promise<LedgerPlace>): void {
   testMoves(place);
   testOwners(place);

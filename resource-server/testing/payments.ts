@@ -27,7 +27,7 @@ export const route: Route = {
   token: undefined,
 };
 
-/** A payload with the right shape and a made-up signature; `change` alters the payload. */
+/** Creates a payload with the right shape and a made-up signature; `change` alters the payload. */
 export function createPayload(change: (payload: PaymentPayload) => PaymentPayload = (same) => same): PaymentPayload {
   return change({
     x402Version: 2,
@@ -46,7 +46,7 @@ export function createPayload(change: (payload: PaymentPayload) => PaymentPayloa
   });
 }
 
-/** A payment as the server reads it from its header. */
+/** Creates a payment as the server reads it from its header. */
 export function createPayment(from: PaymentPayload = createPayload()): Payment {
   const reading = readPayment(encodePaymentSignatureHeader(from));
   if (!reading.ok) throw new Error(reading.message);

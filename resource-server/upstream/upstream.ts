@@ -118,7 +118,7 @@ function buildFailure(status: 502 | 503 | 504, message: string): UpstreamResult 
   return { kind: "failed", status, message };
 }
 
-/** Does what a paid request is for: issues a token where the route sells one, else forwards to the route's upstream. */
+/** Creates the work that a paid request is for: it issues a token if the route sells one, else forwards to the route's upstream. */
 export function createSoldWork(upstream: Upstream, issuer: TokenIssuer | undefined) {
   return async (request: PaidRequest, payer: string): Promise<UpstreamResult> => {
     const { token } = request.route;
