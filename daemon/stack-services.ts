@@ -75,7 +75,7 @@ type NamedByImage<Image extends string> = {
   [Name in StackServiceName]: (typeof stackServices)[Name]["image"] extends Image ? Name : never;
 }[StackServiceName];
 
-/** The services that have settings of Gatehouse's, be it that a real node takes the devnet's place. */
+/** The services that have settings of Gatehouse's, even if a real node takes the devnet's place. */
 export type SettableService = NamedByImage<(typeof ownImages)[number]>;
 
 /** The services that answer operators. */

@@ -1,4 +1,4 @@
 import packageJson from "../package.json" with { type: "json" };
 
-/** The version of Gatehouse, as package.json has it. */
+/** The version of Gatehouse, from package.json. */
 export const version: string = packageJson.version;

@@ -31,7 +31,7 @@ export class WaitingTurns<Ticket extends Waiting> {
     this.#stand(ticket, caller);
   }
 
-  /** Lets a ticket that waits stand in another caller's queue, too. */
+  /** Adds a waiting ticket to another caller's queue as well. */
   join(ticket: Ticket, caller: string): void {
     const callers = this.#callersOf.get(ticket);
     if (callers === undefined || callers === caller) return;

@@ -146,7 +146,7 @@ async function buy(
   return answerSale(route, url, outcome);
 }
 
-/** A request for what is no route, or is one no more; `key` would be its route's. */
+/** A payment sent to a path that is not, or no longer, a route; `key` would be its route's. */
 type Claimed = Readonly<{ payment: Payment; fingerprint: string; key: string }>;
 
 /** Gives a payment what it bought while there was a route for it; anything else is not found. */

@@ -161,7 +161,7 @@ class Supervisor {
   }
 
   /**
-   * Has a process take the place of one that has let go: the new one, or where it can't, one with the old settings. Where neither can, it is not the settings
+   * Has a process take the place of one that has let go: the new one, or where it can't, one with the old settings. If neither can, it is not the settings
    * but what both need, such as a database that is away: then both are tried again, ever more slowly, and the old one serves on.
    */
   async #replace(old: InForce, first: ServiceProcess, source: SettingsSource): Promise<void> {
@@ -235,7 +235,10 @@ class Supervisor {
     void gone.then(() => this.#leaving.delete(one));
   }
 
-  /** A file with settings that stand in theirs no more. No secret is in it, because none may stand in a settings file. */
+  /**
+   * Writes settings that their file no longer holds to another file, and returns its path. No secret is in it, because
+   * none may stand in a settings file.
+   */
   async #copyOf({ text }: SettingsSource): Promise<string> {
     this.#copies ??= await mkdtemp(join(tmpdir(), "gatehouse-settings-"));
     const path = join(this.#copies, "settings.json5");

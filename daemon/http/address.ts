@@ -45,7 +45,7 @@ function readHostName(header: string | undefined): string {
   return header?.replace(/:\d{1,5}$/, "").toLowerCase() ?? "";
 }
 
-/** Finds the host by which a listener is reached from its own machine: one that listens on every address is on loopback, too. */
+/** Finds the host by which a listener is reached from its own machine: one that listens on every address is also on loopback. */
 export function findReachedHost(host: string): string {
   return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
 }

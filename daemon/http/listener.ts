@@ -95,7 +95,7 @@ const requestedKeepAliveSeconds = 5;
 /** Node closes an idle connection a second later than it says. */
 const marginMs = 2_000;
 
-/** Time in which a newcomer to a process that is handed over, whose request is still on its way, is served as ever. */
+/** Time for which a newcomer to a process that is handed over, whose request is still on its way, is served as usual. */
 const newcomersMs = 1_000;
 
 /** The side of a listener that `takeLeave` drives. */
@@ -159,7 +159,7 @@ export async function listen(server: Server, options: Omit<ListenOptions, "reque
 
 /** Sockets that take connections where many may come; more made newcomers wait no less. */
 const mostSockets = 16;
-/** Each is a file descriptor, and a listener has one for so many connections: under a low limit, and for operators, one takes them all. */
+/** Connections for each socket of a listener: a socket is a file descriptor, so that under a low limit, and for operators, one takes them all. */
 const connectionsOfSocket = 32;
 
 function chooseSocketCount(connections: ListenerConnections | undefined): number {

@@ -48,7 +48,7 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
     return this.#progress;
   }
 
-  /** Holds bytes that are there already. False when more is held than may be: no more should come. */
+  /** Holds bytes that are there already. False when more is held than allowed: no more should come. */
   hold(bytes: number): boolean {
     this.#add(bytes);
     const isWithin = this.#bytes <= this.#budget.options.connectionBytes;
@@ -63,12 +63,12 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
     return true;
   }
 
-  /** Holds so many bytes no more. */
+  /** Releases bytes that were held. */
   release(bytes: number): void {
     this.#add(-bytes);
   }
 
-  /** Ends the connection. What it holds counts no more. */
+  /** Ends the connection. What it holds no longer counts. */
   cut(): void {
     this[Symbol.dispose]();
     this.#owner.cut();

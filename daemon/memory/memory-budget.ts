@@ -53,7 +53,7 @@ export class MemoryBudget {
     return this.#progress;
   }
 
-  /** Whether so many bytes more of an address are within the bounds; the cache gives way for them. */
+  /** Whether that many more bytes of an address are within the bounds; the cache gives way for them. */
   hasRoom(address: string, bytes: number): boolean {
     const own = this.#shares.get(address)?.bytes ?? 0;
     return own + bytes <= this.options.addressBytes && this.#hasRoomInAll(bytes);
@@ -76,7 +76,7 @@ export class MemoryBudget {
     return true;
   }
 
-  /** Counts bytes of a holder that holds them from now on, or, negative, no more. */
+  /** Counts bytes that a holder holds from now on, or, if negative, no longer holds. */
   add(address: string, holder: MemoryHolder, bytes: number): void {
     const share = this.#shares.get(address) ?? { bytes: 0, holders: new Set() };
     if (share.bytes === 0) this.#shares.set(address, share);

@@ -18,7 +18,7 @@ export class VerificationOverloadError extends Error {
 }
 
 /**
- * Verifies for so many calls at one time at most, whose callers have fair shares of them. Beyond that nothing is done for a call, which
+ * Bounds the verifications under way, of which callers have fair shares. Beyond that nothing is done for a call, which
  * fails with a {@link VerificationOverloadError}.
  */
 export function boundVerifications<Request, Verdict>(

@@ -48,7 +48,7 @@ export class CallLines {
     return this.#byLine[line].size > 0;
   }
 
-  /** Takes at most so many calls out of a line, one of each of its callers after the other. */
+  /** Takes at most `most` calls out of a line, one of each of its callers after the other. */
   acquire(line: Line, most: number): readonly WaitingCall[] {
     const taken: WaitingCall[] = [];
     while (taken.length < most) {

@@ -15,7 +15,7 @@ export type RecentVerdicts = Readonly<{
    * payments in the token counts no more: together they may be more than the payer holds.
    */
   acquireGood: (payment: SignedPayment) => boolean;
-  /** Notes that a settlement of the payer ended: what the chain answered before counts no more. */
+  /** Notes that a settlement of the payer ended: what the chain answered before no longer counts. */
   forgetPayer: (payment: Pick<SignedPayment, "asset" | "payer">) => void;
 }>;
 

@@ -14,8 +14,8 @@ import type { PaymentClaim } from "../claims/payment-claim.ts";
 const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "refused", "denied"]);
 
 /**
- * Settles a claim whose payment is at hand. `readSettleState` says what the answer comes to; where it is `pending`, it says so in its reason too, with the
- * transaction if one is known. An error is where the facilitator was not reached or took nothing: then nothing was charged.
+ * Settles a claim whose payment is at hand. `readSettleState` says what the answer comes to; if it is `pending`, its reason says so too, with the
+ * transaction if one is known. An error means that the facilitator was not reached or took nothing: then nothing was charged.
  */
 export async function settleClaim(
   claim: PaymentClaim,

@@ -64,7 +64,7 @@ const memoryLeast = 64;
 const lookMs = 1_000;
 /** Under a low limit the reserve is this part of it, so that clients have the rest. */
 const reserveShare = 3 / 4;
-/** Descriptors that stay free besides those in use for all else: a program that is run takes six for a moment. */
+/** Descriptors that stay free in addition to those in use: a program that is run takes six for a moment. */
 const spareDescriptors = 16;
 /** Under a low limit they are at most this part of it. */
 const spareShare = 1 / 8;

@@ -115,7 +115,7 @@ const graceMs = { new: newGraceMs, kept: 0, unfinished: unfinishedGraceMs } as c
 export type ShedOptions = Readonly<{
   nowMs: number;
   most: number;
-  /** Most of those whose addresses hold more than their share, if there are so many; absent: as of all. */
+  /** Most that are closed of addresses that hold more than their share; absent: `most`. */
   mostOfGreedy?: number;
   /** Whether an address holds more than its share: its idle connections go before all others, and have no grace. Absent: none does. */
   isOverShare?: (address: string) => boolean;

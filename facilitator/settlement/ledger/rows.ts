@@ -35,7 +35,7 @@ export function toAttemptRow(chainId: number, settlementId: Hex, attempt: Attemp
 export const attemptColumns =
   "chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas, signed_at_ms";
 
-/** Reads how far a settlement is. Column `newest`, where it was requested, is the transaction of one that is under way. */
+/** Reads the state of a settlement. Column `newest`, where it was requested, is the transaction of one that is under way. */
 export function toRecorded(row: SqlRow): Recorded {
   const owner = toOwner(row);
   if (row["state"] === "begun") {
