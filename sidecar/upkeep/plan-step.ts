@@ -30,7 +30,7 @@ export type PlanSeen = Readonly<{ config: ObservedConfig; restarts: ObservedRest
 export type PlanStepDependencies = HoldDependencies &
   Readonly<{
     settings: SidecarSettings;
-    state: Pick<UpkeepState, "adopted" | "identity" | "nodeHas" | "nodeTies">;
+    state: Pick<UpkeepState, "adopted" | "identity" | "nodeHas" | "nodeValues">;
     place: Pick<NodePlace, "layout" | "fileDeadline">;
     observer: Readonly<{ pruneInfo: () => PruneInfo | undefined }>;
     nodeCli: NodeCli | undefined;

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "#daemon/log/log.ts";
 import { createConfigVersions } from "../config/config-versions.ts";
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
-import { dataTie, namesOwner, findOwnershipDifference, readTies } from "#node/conf/ties.ts";
+import { dataPathKey, namesOwner, findOwnershipDifference, readNodeValues } from "#node/conf/node-values.ts";
 import { upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 
 /** Default state directory before state belonged to its node, relative to the directory that the sidecar was started in. */
@@ -39,11 +39,11 @@ export async function compareCopies(
   const copy = bytes === undefined ? undefined : parseConfig(bytes);
   if (document === undefined || copy?.ok !== true) return { kind: "unknown" };
   const [configPath = ""] = places;
-  const own = readTies(document, configPath);
-  const copies = places.map((place) => readTies(copy.document, place));
+  const own = readNodeValues(document, configPath);
+  const copies = places.map((place) => readNodeValues(copy.document, place));
   const isSame = copies.some((copied) => findOwnershipDifference(copied, own) === undefined);
   if (isSame) return { kind: namesOwner(own) ? "same" : "unknown" };
-  const data = copies.map((copied) => copied[dataTie] ?? "none");
+  const data = copies.map((copied) => copied[dataPathKey] ?? "none");
   if (data.some((path) => movedFrom.includes(path))) return { kind: "same" };
   const why = findOwnershipDifference(copies[0] ?? {}, own) ?? "it has other data or keys";
   return { kind: "another", why, remembered: data[0] ?? "none" };

@@ -43,7 +43,7 @@ export type CheckConfigDependencies = Readonly<{
   versions: ConfigVersions;
   state: Pick<
     UpkeepState,
-    "atomically" | "directory" | "hold" | "nodeHas" | "nodeTies" | "restartInFlight" | "retry" | "auditedConfig"
+    "atomically" | "directory" | "hold" | "nodeHas" | "nodeValues" | "restartInFlight" | "retry" | "auditedConfig"
   >;
   health: Readonly<{ facts: () => NodeFacts }>;
   events: EventLog;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { deriveMeaning } from "#node/conf/meaning.ts";
-import { readTies, type ConfigTies } from "#node/conf/ties.ts";
+import { readNodeValues, type NodeValues } from "#node/conf/node-values.ts";
 import { judgeRestorable } from "./restorable.ts";
 import { readDocument } from "#node/testing/read-document.ts";
 
@@ -10,9 +10,9 @@ const owned = (data: string) => `{ "chain": {}, "storage": { "mygrid_env": { "st
 
 /** Judges a copy for a node that last ran with a configuration. */
 function judge(copy: string, lastRan: string, over: Parameters<typeof judgeRestorable>[2] = {}) {
-  const ties: ConfigTies = readTies(readDocument(lastRan), configPath);
-  const nodeTies = { get: () => ties, set: () => undefined };
-  const judged = judgeRestorable(Buffer.from(copy), configPath, over, { nodeTies });
+  const values: NodeValues = readNodeValues(readDocument(lastRan), configPath);
+  const nodeValues = { get: () => values, set: () => undefined };
+  const judged = judgeRestorable(Buffer.from(copy), configPath, over, { nodeValues });
   return judged.ok ? "restored" : judged.why;
 }
 

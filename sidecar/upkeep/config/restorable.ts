@@ -1,6 +1,12 @@
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { hasSameMeaning } from "#node/conf/meaning.ts";
-import { namesOwner, findOwnershipDifference, findTieDifference, readTies, type ConfigTies } from "#node/conf/ties.ts";
+import {
+  namesOwner,
+  findOwnershipDifference,
+  findValueDifference,
+  readNodeValues,
+  type NodeValues,
+} from "#node/conf/node-values.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
 /** Judgement of a remembered copy: the document that may stand in for node.conf, or why it may not. */
@@ -23,25 +29,25 @@ export function judgeRestorable(
   copy: Uint8Array,
   configPath: string,
   { standing, ran }: RestoreOver,
-  { nodeTies }: Pick<UpkeepState, "nodeTies">,
+  { nodeValues }: Pick<UpkeepState, "nodeValues">,
 ): Restorable {
   const parsed = parseConfig(copy);
   if (!parsed.ok) return { ok: false, why: "it can't be used itself" };
-  const ties = readTies(parsed.document, configPath);
-  const lastRan = nodeTies.get();
+  const values = readNodeValues(parsed.document, configPath);
+  const lastRan = nodeValues.get();
   const hasRun = ran !== undefined && hasSameMeaning(ran, parsed.document, undefined);
   if (lastRan === undefined) return { ok: false, why: "what the node runs with is not known yet" };
   const another =
-    findTieDifference(ties, lastRan) ?? (hasRun ? undefined : describeMismatch(ties, configPath, standing));
+    findValueDifference(values, lastRan) ?? (hasRun ? undefined : describeMismatch(values, configPath, standing));
   return another === undefined ? { ok: true, document: parsed.document } : { ok: false, why: another };
 }
 
 /** Describes why a copy that this node is not known to have run with may be another node's; undefined if nothing shows that. */
 function describeMismatch(
-  copy: ConfigTies,
+  copy: NodeValues,
   configPath: string,
   standing: ConfigDocument | undefined,
 ): string | undefined {
   if (!namesOwner(copy)) return "it names neither data nor keys, so nothing shows whether it is this node's";
-  return standing === undefined ? undefined : findOwnershipDifference(copy, readTies(standing, configPath));
+  return standing === undefined ? undefined : findOwnershipDifference(copy, readNodeValues(standing, configPath));
 }

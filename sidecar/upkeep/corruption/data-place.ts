@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { access, constants, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
-import type { ConfigTies } from "#node/conf/ties.ts";
+import type { NodeValues } from "#node/conf/node-values.ts";
 import { isKeyMissing } from "../config/key-files.ts";
 import type { NodePlace } from "../config/node-place.ts";
 import { findListeningSockets } from "../drivers/host-processes.ts";
@@ -28,11 +28,11 @@ export type DataPlace = Readonly<{
  */
 export async function lookAtPlace(
   dataPath: string | undefined,
-  ties: ConfigTies,
+  values: NodeValues,
   { dataDeadline, keyDeadline }: Pick<NodePlace, "dataDeadline" | "keyDeadline">,
 ): Promise<DataPlace> {
-  const keys = Object.entries(ties).filter(([name]) => name.includes("secret_config"));
-  const ports = Object.entries(ties).filter(([name]) => name.endsWith("_port"));
+  const keys = Object.entries(values).filter(([name]) => name.includes("secret_config"));
+  const ports = Object.entries(values).filter(([name]) => name.endsWith("_port"));
   const missingKeys: string[] = [];
   for (const [, path] of keys) if (await isKeyMissing(path, keyDeadline)) missingKeys.push(path);
   const taken = await Promise.all(ports.map(async ([, port]) => ((await isTaken(Number(port))) ? [port] : [])));

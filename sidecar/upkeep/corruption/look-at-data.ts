@@ -1,6 +1,6 @@
 import type { HealthWatch } from "#health/health-watch.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
-import { readTies } from "#node/conf/ties.ts";
+import { readNodeValues } from "#node/conf/node-values.ts";
 import { findSettledBlock } from "#node/settled-block.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
@@ -100,8 +100,8 @@ async function lookAround({ place, settings }: Pick<LookAtDataDependencies, "pla
   const dataPath = reading.ok
     ? findDataPath(settings.node.dataPath, configPath, reading.document.value)
     : settings.node.dataPath;
-  const ties = reading.ok ? readTies(reading.document, configPath) : {};
-  const found = await lookAtPlace(dataPath, ties, place);
+  const values = reading.ok ? readNodeValues(reading.document, configPath) : {};
+  const found = await lookAtPlace(dataPath, values, place);
   const { binDirectory } = place.layout();
   const programs = await place.fileDeadline.call(`looking at ${binDirectory}`, () => digestPrograms(binDirectory));
   return { reading, found, programs };

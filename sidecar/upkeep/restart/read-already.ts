@@ -2,7 +2,7 @@ import { startPrecisionMs } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { hasNodeBegun, type NodeBeganDependencies, readNodeStart } from "./node-began.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
-import { readTies } from "#node/conf/ties.ts";
+import { readNodeValues } from "#node/conf/node-values.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { ConfigObservation } from "../config/config-observation.ts";
@@ -29,7 +29,7 @@ export type ReadAlreadySeen = Readonly<{
 
 export type ReadAlreadyDependencies = NodeBeganDependencies &
   Readonly<{
-    state: Pick<UpkeepState, "atomically" | "nodeHas" | "nodeTies" | "startedWith">;
+    state: Pick<UpkeepState, "atomically" | "nodeHas" | "nodeValues" | "startedWith">;
     events: EventLog;
   }>;
 
@@ -58,7 +58,7 @@ export async function hasReadAlready(
   state.atomically(() => {
     state.nodeHas.set(meaning);
     state.startedWith.set(isLater || isEarlier ? meaning : undefined);
-    state.nodeTies.set(readTies(reading.document, place.layout().configPath));
+    state.nodeValues.set(readNodeValues(reading.document, place.layout().configPath));
     events.add("restart", `No restart is needed: the node ${why}.`, undefined, doneBySidecar);
   });
   return true;

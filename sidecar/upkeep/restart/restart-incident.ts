@@ -7,7 +7,7 @@ import type { ConfigReading } from "../config/config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { writeWithDeadline } from "../config/with-deadline.ts";
 import type { CommandWords } from "../command-words.ts";
-import { readTies } from "#node/conf/ties.ts";
+import { readNodeValues } from "#node/conf/node-values.ts";
 import { proveRestart, readConfig, restartNode, type ProveRestartDependencies } from "./prove-restart.ts";
 import type { Verification } from "./restart-verification.ts";
 import type { RestartBudget } from "./restart-budget.ts";
@@ -97,7 +97,7 @@ function noteStartedWith(
   { configPath }: RestartIncident,
   { state }: RestartIncidentDependencies,
 ): void {
-  state.nodeTies.set(readTies(document, configPath));
+  state.nodeValues.set(readNodeValues(document, configPath));
   state.startedWith.set(deriveMeaning(document));
 }
 

@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
-import { readTies } from "#node/conf/ties.ts";
+import { readNodeValues } from "#node/conf/node-values.ts";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { identifyNode, type IdentitySettings } from "./node-identity.ts";
@@ -23,7 +23,7 @@ export async function saveNodeIdentity(
     health,
   }: Readonly<{
     settings: IdentitySettings;
-    state: Pick<UpkeepState, "identity" | "nodeHas" | "nodeTies">;
+    state: Pick<UpkeepState, "identity" | "nodeHas" | "nodeValues">;
     /** Limits calls of the file system that holds node.conf. */
     fileDeadline: FileDeadline;
     health: Readonly<{ current: () => NodeHealth }>;
@@ -34,7 +34,7 @@ export async function saveNodeIdentity(
     realpath(configPath).catch(() => configPath),
   );
   if (state.nodeHas.get() === undefined) state.nodeHas.set(deriveMeaning(document));
-  if (state.nodeTies.get() === undefined) state.nodeTies.set(readTies(document, configPath));
+  if (state.nodeValues.get() === undefined) state.nodeValues.set(readNodeValues(document, configPath));
   const remembered = state.identity.get();
   const answeredChainId = health.current().chainId ?? remembered?.answeredChainId;
   const now = { ...identifyNode(settings, configPath, document, realPath), answeredChainId };

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { openSqlite } from "#daemon/sql/sqlite.ts";
 import type { DiskHistory } from "#health/disk-forecast.ts";
-import type { ConfigTies } from "#node/conf/ties.ts";
+import type { NodeValues } from "#node/conf/node-values.ts";
 import type { DataEvidence, OwnRestore } from "./data-evidence.ts";
 import type { NodeIdentity } from "./node-identity.ts";
 import { createStateStore, type StateStore } from "./state-store.ts";
@@ -72,8 +72,8 @@ export type UpkeepState = Disposable &
     directory: string;
     /** Identity of the node that the state belongs to; absent in that of an older version, until it is claimed. */
     identity: Fact<NodeIdentity>;
-    /** Keys that tie the configuration that the node runs with to that node; another node's copy is never restored over it. */
-    nodeTies: Fact<ConfigTies>;
+    /** Values of the configuration that the node runs with that belong to that node alone; another node's copy is never restored over it. */
+    nodeValues: Fact<NodeValues>;
     /** Adoption of this node by the sidecar: since when and on what grounds it may act; kept over restarts. */
     adopted: Fact<Adoption>;
     /** Content of node.conf that the audit log accounts for, so that another one is reported as somebody else's. */
@@ -136,7 +136,7 @@ export function openUpkeepState(directory: string): UpkeepState {
   return {
     directory,
     identity: openFact(store, "identity"),
-    nodeTies: openFact(store, "nodeTies"),
+    nodeValues: openFact(store, "nodeTies"),
     adopted: openFact(store, "adopted"),
     auditedConfig: openFact(store, "auditedConfig"),
     nodeHas: openFact(store, "nodeHas"),

@@ -4,7 +4,7 @@ import type { ServiceContext } from "#daemon/service.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
-import { readTies } from "#node/conf/ties.ts";
+import { readNodeValues } from "#node/conf/node-values.ts";
 import type { Authority } from "../adoption/authority.ts";
 import { saveHealthyConfig } from "../config/healthy-config.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
@@ -239,7 +239,7 @@ async function noteRunning({ end, configPath }: UpgradeRecord, dependencies: App
   if (!reading.ok || state.nodeHas.get() !== deriveMeaning(reading.document)) return;
   state.atomically(() => {
     state.startedWith.set(deriveMeaning(reading.document));
-    state.nodeTies.set(readTies(reading.document, configPath));
+    state.nodeValues.set(readNodeValues(reading.document, configPath));
   });
   await saveHealthyConfig(reading.bytes, "advanced", dependencies);
 }

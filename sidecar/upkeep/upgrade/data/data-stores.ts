@@ -4,13 +4,13 @@ import { randomUUID } from "node:crypto";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import { dataTie, readTies } from "#node/conf/ties.ts";
+import { dataPathKey, readNodeValues } from "#node/conf/node-values.ts";
 import type { UpgradeStore } from "../../state/upgrade-record.ts";
 
 /** Directory next to the data, on the same disk, in which upgrades work. */
 const workDirectory = ".gatehouse-upgrade";
 
-const metaTie = "chain.startup_config.init_config.meta_path";
+const metaPathKey = "chain.startup_config.init_config.meta_path";
 
 /** Directories that an upgrade copies, or why it can't. */
 export type FoundStores = Readonly<
@@ -27,10 +27,10 @@ export async function findStores(
   { configPath, id, others }: Readonly<{ configPath: string; id: string; others: readonly string[] }>,
   dependencies: DataBoundsDependencies,
 ): Promise<FoundStores> {
-  const ties = readTies(document, configPath);
-  const named = [ties[dataTie], ties[metaTie]].filter((path) => path !== undefined);
-  if (ties[dataTie] === undefined)
-    return { ok: false, problem: `${configPath} does not say where the data are (${dataTie})` };
+  const values = readNodeValues(document, configPath);
+  const named = [values[dataPathKey], values[metaPathKey]].filter((path) => path !== undefined);
+  if (values[dataPathKey] === undefined)
+    return { ok: false, problem: `${configPath} does not say where the data are (${dataPathKey})` };
   const paths: string[] = [];
   for (const path of named) {
     const real = await realpath(path).catch(() => undefined);

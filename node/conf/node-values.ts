@@ -2,13 +2,13 @@ import { dirname, resolve } from "node:path";
 import { findConfValue, type ConfigDocument, type JsonObject } from "./document.ts";
 
 /**
- * Values that tie a node.conf to one node: its data, its keys and its ports, by their place in the file (specification, "Node operations
+ * Values that belong to one node alone: its data, its keys and its ports, by their place in the file (specification, "Node operations
  * objects"). Paths are absolute; what a file does not have is absent.
  */
-export type ConfigTies = Readonly<Record<string, string>>;
+export type NodeValues = Readonly<Record<string, string>>;
 
-/** Name of the tie that is the node's data path. */
-export const dataTie = "storage.mygrid_env.storage_data_path";
+/** Name of the value that is the node's data path. */
+export const dataPathKey = "storage.mygrid_env.storage_data_path";
 
 const initConfig: readonly string[] = ["chain", "startup_config", "init_config"];
 
@@ -22,8 +22,8 @@ const paths: readonly (readonly string[])[] = [
 
 const ports = ["http_port", "rpc_port", "tcp_port", "ws_port"].map((name) => initConfig.concat(name));
 
-/** Reads the ties of a node.conf that stands, or is to stand, at `configPath`. Pure. */
-export function readTies({ value }: ConfigDocument, configPath: string): ConfigTies {
+/** Reads the node's own values from a node.conf that stands, or is to stand, at `configPath`. Pure. */
+export function readNodeValues({ value }: ConfigDocument, configPath: string): NodeValues {
   const directory = dirname(configPath);
   const entries = [
     ...paths.map(
@@ -34,24 +34,24 @@ export function readTies({ value }: ConfigDocument, configPath: string): ConfigT
   return Object.fromEntries(entries.flatMap(([name, text, read]) => (text === undefined ? [] : [[name, read(text)]])));
 }
 
-/** Describes the first tie by which two differ; undefined if all are the same. Pure. */
-export function findTieDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
+/** Describes the first value by which two differ; undefined if all are the same. Pure. */
+export function findValueDifference(copy: NodeValues, node: NodeValues): string | undefined {
   return findFirstDifference(copy, node, [...paths, ...ports]);
 }
 
-/** Works as {@link findTieDifference}, for data and keys alone: a roll-back may correct a port, but not exchange data and keys. Pure. */
-export function findOwnershipDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
+/** Works as {@link findValueDifference}, for data and keys alone: a roll-back may correct a port, but not exchange data and keys. Pure. */
+export function findOwnershipDifference(copy: NodeValues, node: NodeValues): string | undefined {
   return findFirstDifference(copy, node, paths);
 }
 
 /** Whether a configuration names any data or keys. Pure. */
-export function namesOwner(ties: ConfigTies): boolean {
-  return paths.some((path) => path.join(".") in ties);
+export function namesOwner(values: NodeValues): boolean {
+  return paths.some((path) => path.join(".") in values);
 }
 
 function findFirstDifference(
-  copy: ConfigTies,
-  node: ConfigTies,
+  copy: NodeValues,
+  node: NodeValues,
   names: readonly (readonly string[])[],
 ): string | undefined {
   const name = names.map((path) => path.join(".")).find((each) => copy[each] !== node[each]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseConfig, type ConfigDocument } from "./document.ts";
-import { namesOwner, findOwnershipDifference, findTieDifference, readTies } from "./ties.ts";
+import { namesOwner, findOwnershipDifference, findValueDifference, readNodeValues } from "./node-values.ts";
 
 const configPath = "/srv/a/bin/node.conf";
 
@@ -18,7 +18,7 @@ function documentOf(change: (text: string) => string = (text) => text): ConfigDo
   return parsed.document;
 }
 
-const ties = readTies(documentOf(), configPath);
+const values = readNodeValues(documentOf(), configPath);
 
 test.each([
   ["/srv/a/data", "storage.mygrid_env.storage_data_path is /b there, the node has /srv/a/data"],
@@ -29,34 +29,34 @@ test.each([
     "chain.secret_config.stabilizing_key_path is /b there, the node has /srv/a/keys/stabilizing.key",
   ],
 ])("a copy with another %s is another node's", (value, words) => {
-  const copy = readTies(
+  const copy = readNodeValues(
     documentOf((text) => text.replace(value, "/b")),
     configPath,
   );
-  expect([findOwnershipDifference(copy, ties), findTieDifference(copy, ties)]).toEqual([words, words]);
+  expect([findOwnershipDifference(copy, values), findValueDifference(copy, values)]).toEqual([words, words]);
 });
 
-test("a port ties a running node to its configuration, but is no sign of another node", () => {
-  const copy = readTies(
+test("a port belongs to a running node's configuration, but is no sign of another node", () => {
+  const copy = readNodeValues(
     documentOf((text) => text.replace("18200", "28200")),
     configPath,
   );
-  expect(findOwnershipDifference(copy, ties)).toBeUndefined();
-  expect(findTieDifference(copy, ties)).toBe(
+  expect(findOwnershipDifference(copy, values)).toBeUndefined();
+  expect(findValueDifference(copy, values)).toBe(
     "chain.startup_config.init_config.ws_port is 28200 there, the node has 18200",
   );
-  const without = readTies(
+  const without = readNodeValues(
     documentOf((text) => text.replace(',"ws_port":"18200"', "")),
     configPath,
   );
-  expect(findTieDifference(without, ties)).toContain("ws_port is not set there");
+  expect(findValueDifference(without, values)).toContain("ws_port is not set there");
 });
 
-test("what may drift does not tie, and a path is the same however it is written", () => {
-  const copy = readTies(
+test("what may drift is no such value, and a path is the same however it is written", () => {
+  const copy = readNodeValues(
     documentOf((text) => text.replace('"a"', '"b"').replace("/srv/a/data", "../data")),
     configPath,
   );
-  expect(findTieDifference(copy, ties)).toBeUndefined();
-  expect([namesOwner(ties), namesOwner({})]).toEqual([true, false]);
+  expect(findValueDifference(copy, values)).toBeUndefined();
+  expect([namesOwner(values), namesOwner({})]).toEqual([true, false]);
 });
