@@ -59,8 +59,8 @@ describe("pay", () => {
     [{ assets: ["USDC"] }, 'pay: asset "USDC" is not an address: 0x and 40 hexadecimal digits.'],
     [{ decimals: 60 }, "pay: decimals 60 is not a whole number from 0 to 36."],
     [{ rpcUrl: "rpc" }, "pay: --rpc-url is not an http:// or https:// URL."],
-    [{ maxAmount: "bash.05" }, 'pay: --max-amount: "bash.05" is no amount; a shell replaces $'],
-    [{ maxTotal: "much" }, 'pay: --max-total: "much" is no amount;'],
+    [{ maxAmount: "bash.05" }, 'pay: --max-amount: "bash.05" is not an amount; a shell replaces $'],
+    [{ maxTotal: "much" }, 'pay: --max-total: "much" is not an amount;'],
     [{ maxAmount: "0.0000001" }, "pay: 0.0000001 has 7 digits after the point, the token 6."],
   ])("ends with 2 and says what is wrong with %j", async (change, message) => {
     const shop = createSeller();

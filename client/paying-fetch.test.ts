@@ -79,7 +79,7 @@ describe("payingFetch", () => {
       /a validity of 31536000 s/,
     ],
     [
-      "an amount that is no number",
+      "an amount that is not a number",
       [{ ...offer, amount: "1e3" }],
       "no_allowed_offer",
       /amount "1e3" is not a whole number/,
@@ -108,9 +108,9 @@ describe("payingFetch", () => {
     });
   });
 
-  it("says at once that a cap is no amount", () => {
+  it("says at once that a cap is not an amount", () => {
     expect(() => payingFetch({ account, assets: [asset], maxPerPayment: "a little", maxTotal: "$1" })).toThrow(
-      '"a little" is no amount',
+      '"a little" is not an amount',
     );
   });
 

@@ -50,7 +50,7 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
   ): Promise<T> {
     const fail = (why: string, cause?: unknown) =>
       new TokenReadError(`the ${what} of token ${address} on ${network} can't be read at ${host}: ${why}`, { cause });
-    if (!isAddress(address, { strict: false })) throw fail("this is no address");
+    if (!isAddress(address, { strict: false })) throw fail("this is not an address");
     try {
       const [id, value] = await Promise.all([client.getChainId(), call(address)]);
       if (`eip155:${id}` !== network) throw fail(`that is chain eip155:${id}`);

@@ -25,7 +25,7 @@ const failure = z.object({ code: z.number(), message: z.string(), data: z.unknow
 const response = z.object({ result: z.unknown().optional(), error: failure.nullish() });
 const placed = response.extend({ id: z.number() });
 
-/** Reads the answer to one call; undefined for text that is not JSON, and for JSON that is no JSON-RPC response. */
+/** Reads the answer to one call; undefined for text that is not JSON, and for JSON that is not a JSON-RPC response. */
 export function readAnswer(text: string): JsonRpcAnswer | undefined {
   const read = response.safeParse(parseJson(text));
   if (!read.success || (read.data.result === undefined && read.data.error === undefined)) return undefined;

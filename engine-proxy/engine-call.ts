@@ -51,7 +51,7 @@ const startBody = z.strictObject({ Detach: z.literal(false).optional(), Tty: z.l
  */
 export function decideEngineCall(request: EngineRequest, rules: EngineRules): EngineDecision {
   if (!request.url.startsWith("/") || request.url.length > 1_024)
-    return { refused: "the path is no path of the Engine API" };
+    return { refused: "the path is not one of the Engine API" };
   const [path = "", query = "", ...rest] = request.url.split("?");
   if (rest.length > 0) return { refused: "the query has a second question mark" };
   const prefix = version.exec(path)?.[0] ?? "";

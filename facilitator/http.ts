@@ -37,7 +37,7 @@ export function addFacilitatorRoutes(app: App, dependencies: RouteDependencies):
   app.post("/verify", (c) => answer(c, "verify", answering));
   app.post("/settle", (c) => answer(c, "settle", answering));
   app.get("/supported", (c) => {
-    // What is settled here is no secret; but who shows a key that is wrong learns it before the first sale.
+    // What is settled here is not a secret; but who shows a key that is wrong learns it before the first sale.
     const known = readSeller(c, dependencies.apiKeys);
     if (!known.ok && known.key === "wrong") return refuseKey(c, known.key);
     return c.json(dependencies.facilitator.supported());

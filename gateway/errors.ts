@@ -30,7 +30,7 @@ export const rpcErrors = {
   timeout: { code: rpcCodes.timeout, message: "request timed out" },
   responseTooLarge: { code: rpcCodes.responseTooLarge, message: "response too large" },
   nodeUnavailable: { code: rpcCodes.internal, message: "the node does not answer; try again later" },
-  badAnswer: { code: rpcCodes.internal, message: "the node's answer is no JSON-RPC; try again later" },
+  badAnswer: { code: rpcCodes.internal, message: "the node's answer is not JSON-RPC; try again later" },
   anotherChain: {
     code: rpcCodes.internal,
     message: "the node is on another chain than this endpoint; try again later",

@@ -36,7 +36,7 @@ const protocolVersion = z.object({ binaryVersion: z.string().min(1) });
 
 const timedBlock = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,12}$/i) });
 
-/** Returns a block's own time, in milliseconds since 1970; undefined if the answer is no block. */
+/** Returns a block's own time, in milliseconds since 1970; undefined if the answer is not a block. */
 function readBlockTimeMs(answer: unknown): number | undefined {
   const parsed = timedBlock.safeParse(answer);
   return parsed.success ? Number(parsed.data.timestamp) * 1_000 : undefined;

@@ -75,7 +75,7 @@ function buildFailure(
     case "not-json":
       return new RpcFailure("NotJsonRpc", `${where} answered ${method} with ${describeNotJson(why.text, why.status)}`);
     case "not-json-rpc": {
-      const message = `${where} answered ${method} with JSON that is no JSON-RPC; is it the node's RPC port?`;
+      const message = `${where} answered ${method} with JSON that is not JSON-RPC; is it the node's RPC port?`;
       return new RpcFailure("NotJsonRpc", message);
     }
   }

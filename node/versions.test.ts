@@ -82,8 +82,8 @@ test.each([
   expect(version && findRelease(version)).toBe(findReleaseOfText(text));
 });
 
-test("a text that is no version belongs to no release", () => {
-  expect(() => findReleaseOfText("latest")).toThrow('"latest" is no version; expected one such as 0.16.2');
+test("a text that is not a version belongs to no release", () => {
+  expect(() => findReleaseOfText("latest")).toThrow('"latest" is not a version; expected one such as 0.16.2');
 });
 
 test("releases are in order, and one naming has one set of keys", () => {

@@ -90,11 +90,11 @@ export function findRelease(
 /**
  * Works as {@link findRelease}, for a version's text.
  *
- * @throws {Error} when the text is no version.
+ * @throws {Error} when the text is not a version.
  */
 export function findReleaseOfText(text: string, releases: NodeReleases = nodeReleases): NodeRelease {
   const version = parseNodeVersion(text);
-  if (version === undefined) throw new Error(`"${text}" is no version; expected one such as 0.16.2`);
+  if (version === undefined) throw new Error(`"${text}" is not a version; expected one such as 0.16.2`);
   return findRelease(version, releases);
 }
 

@@ -22,7 +22,7 @@ export function lintNodeConfiguration(
   releases: NodeReleases = nodeReleases,
 ): readonly string[] {
   const known = parseNodeVersion(version);
-  if (known === undefined) return [`can't be judged: "${version}" is no version`];
+  if (known === undefined) return [`can't be judged: "${version}" is not a version`];
   const linted = lintConfig(Buffer.from(text), known, releases).map(({ line, column, path, message, fix }) => {
     const subject = path === "" ? message : `${path} ${message}`;
     return `(line ${line}, column ${column}) ${subject} Fix: ${fix}`;

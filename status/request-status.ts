@@ -21,7 +21,7 @@ export async function requestStatus<Status>(
   const got = await getJson(href, { timeoutMs, answerBytesMax });
   if (!got.ok) return fail(`can't be queried (${got.why})`);
   if (got.status !== 200) return fail(`answered HTTP ${got.status}`);
-  if (got.body === undefined) return fail("can't be queried (its answer is no JSON)");
+  if (got.body === undefined) return fail("can't be queried (its answer is not JSON)");
   const read = shape.safeParse(got.body);
   return read.success ? { ok: true, raw: got.body, status: read.data } : fail("answered something else than a status");
 }

@@ -94,7 +94,7 @@ test("--json is what the listener said", async () => {
 
 test.each([
   [404, "Not found", "URL/status answered HTTP 404; name the status listener"],
-  [200, "<html>", "URL/status can't be queried (its answer is no JSON); name the status listener"],
+  [200, "<html>", "URL/status can't be queried (its answer is not JSON); name the status listener"],
   [200, "{}", "URL/status answered something else than a status; name the status listener"],
 ])("an answer that is no status is 1 and says what to do: %s %s", async (status, body, words) => {
   const { out, error, code } = await shown(status, body);

@@ -29,7 +29,7 @@ describe("an amount", () => {
 
   it.each(["-1", "$-1", "1e6", "$", "USD 1", "1.", "1,5", "0x10"])("%j is refused with both forms", (text) => {
     expect(() => parseTokenAmount(text)).toThrow(
-      `"${text}" is no amount; write it in whole tokens with a point (0.05), or in the token's smallest units (50000).`,
+      `"${text}" is not an amount; write it in whole tokens with a point (0.05), or in the token's smallest units (50000).`,
     );
   });
 
@@ -37,7 +37,7 @@ describe("an amount", () => {
     "%j is reported as what a shell made of it",
     (text) => {
       expect(() => parseTokenAmount(text)).toThrow(
-        `"${text}" is no amount; a shell replaces $ and the digit after it. Write the amount without $ (0.05), or in single quotes ('$0.05').`,
+        `"${text}" is not an amount; a shell replaces $ and the digit after it. Write the amount without $ (0.05), or in single quotes ('$0.05').`,
       );
     },
   );

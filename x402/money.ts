@@ -27,7 +27,7 @@ export type TokenAmount = Readonly<{ kind: "units"; units: bigint } | { kind: "t
 export function parseTokenAmount(text: string): TokenAmount {
   if (wholeNumber.test(text)) return { kind: "units", units: BigInt(text) };
   const [, tokens, fraction = ""] = decimal.exec(text) ?? [];
-  if (tokens === undefined) throw new TokenAmountError(`"${text}" is no amount; ${suggestAmountForm(text)}`);
+  if (tokens === undefined) throw new TokenAmountError(`"${text}" is not an amount; ${suggestAmountForm(text)}`);
   return { kind: "tokens", text: tokens, scale: fraction.length };
 }
 

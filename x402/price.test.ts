@@ -22,7 +22,7 @@ describe("priceToAmount", () => {
     "refuses %j and says what it expected",
     (price) => {
       expect(() => convertPriceToAmount(price)).toThrow(
-        /is no price; expected dollars as a decimal number, e\.g\. "0\.01"/,
+        /is not a price; expected dollars as a decimal number, e\.g\. "0\.01"/,
       );
     },
   );

@@ -21,7 +21,7 @@ export class PriceError extends Error {
 export function convertPriceToAmount(price: string): string {
   const match = decimal.exec(price);
   if (match === null || price.length > digitsMax) {
-    throw new PriceError(`"${price}" is no price; expected dollars as a decimal number, e.g. "0.01".`);
+    throw new PriceError(`"${price}" is not a price; expected dollars as a decimal number, e.g. "0.01".`);
   }
   const [, whole = "0", fraction = ""] = match;
   const kept = BigInt(whole + fraction.slice(0, tokenDecimals).padEnd(tokenDecimals, "0"));

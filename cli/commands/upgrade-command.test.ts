@@ -25,7 +25,7 @@ describe("gatehouse upgrade --stack", () => {
     ],
     ["its state directory", ["--state-directory", "/a"], "do not go with --stack"],
     ["the token of its control", ["--token-file", "/a"], "do not go with --stack"],
-    ["what is no address", ["--url", "nonsense"], "--url: expected an address such as"],
+    ["what is not an address", ["--url", "nonsense"], "--url: expected an address such as"],
     ["an address of something else", ["--url", "file:///a"], "--url: expected an address such as"],
     ["less time than a proof takes", ["--prove-within", "30"], "Expected whole seconds from 120"],
     ["less time than an update takes", ["--update-within", "1"], "Expected whole seconds from 120"],

@@ -100,7 +100,7 @@ async function readEnd(path: string): Promise<string> {
   try {
     await using file = await open(path, "r");
     const stats = await file.stat();
-    if (!stats.isFile()) return "this is no regular file\n";
+    if (!stats.isFile()) return "this is not a regular file\n";
     const from = Math.max(0, stats.size - entryBytesMax);
     const bytes = Buffer.alloc(Math.min(stats.size, entryBytesMax));
     const { bytesRead } = await file.read(bytes, 0, bytes.length, from);

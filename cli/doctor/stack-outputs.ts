@@ -54,6 +54,6 @@ function parseOutputs(text: string, place: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`${place}: this is no JSON; give what "pulumi stack output --json" prints.`);
+    throw new Error(`${place}: this is not JSON; give what "pulumi stack output --json" prints.`);
   }
 }

@@ -13,6 +13,6 @@ test.each([
   expect(new Date(readSince(text, nowMs) ?? 0).toISOString()).toBe(at);
 });
 
-test.each(["", "10", "m", "10 m", "-5m", "yesterday", "1234567m"])("%j is no duration", (text) => {
+test.each(["", "10", "m", "10 m", "-5m", "yesterday", "1234567m"])("%j is not a duration", (text) => {
   expect(readSince(text, nowMs)).toBeUndefined();
 });

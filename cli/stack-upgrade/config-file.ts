@@ -20,7 +20,7 @@ export async function findConfigFile(typed: TypedPlace, known: StackRecord | und
       `${path} can't be read (${error.code ?? error.message}); name it by --config-file, or the program's directory by --cwd`,
     );
   });
-  if (!found.isFile()) throw new Refused(`${path} is no file`);
+  if (!found.isFile()) throw new Refused(`${path} is not a file`);
   return path;
 }
 

@@ -42,7 +42,7 @@ export function readServiceFacts(request: InstallRequest): ServiceFacts {
   const given = listOwnVariables(service, env);
   refuseRelativePaths(service, given);
   if (request.user !== undefined && !/^[\w.-]+$/.test(request.user)) {
-    throw new InstallError(`--user ${request.user} is no user's name or number.`);
+    throw new InstallError(`--user ${request.user} is not a user's name or number.`);
   }
   const secretFiles = Object.entries(given).filter(([name]) => name.endsWith("_FILE"));
   const credentials = Object.fromEntries(secretFiles.map(([name, path]) => [nameCredential(name), path]));

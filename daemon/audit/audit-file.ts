@@ -122,7 +122,7 @@ function openLines(path: string): number {
   const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   const descriptor = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   try {
-    if (!fstatSync(descriptor).isFile()) throw new Error(`${path} is no regular file`);
+    if (!fstatSync(descriptor).isFile()) throw new Error(`${path} is not a regular file`);
     fchmodSync(descriptor, 0o600);
     syncFolder(path);
   } catch (error) {
@@ -186,7 +186,7 @@ function cutTornEnd(descriptor: number, path: string): string | undefined {
   const kept = findEndOfLastLine(tail);
   if (kept === tail.length) return undefined;
   if (kept === 0 && !canBeTorn(tail)) {
-    throw new Error(`${path} is no audit log, and is left as it is; let auditLog.path name a separate file`);
+    throw new Error(`${path} is not an audit log, and is left as it is; let auditLog.path name a separate file`);
   }
   ftruncateSync(descriptor, from + kept);
   fsyncSync(descriptor);

@@ -108,7 +108,7 @@ test.each([
   const { audit, path, logged } = opened(folder);
   audit.addNow(change);
   expect(await readFile(path, "utf8")).toBe(content);
-  expect(JSON.stringify(logged)).toContain("is no audit log, and is left as it is");
+  expect(JSON.stringify(logged)).toContain("is not an audit log, and is left as it is");
   expect(JSON.stringify(logged)).not.toContain("59c6995e");
 });
 

@@ -85,7 +85,7 @@ export async function syncDirectory(path: string): Promise<void> {
 
 /**
  * Leaves a file of this user's to its owner alone (0600), also one that an earlier version made for everybody. Another user's file, which
- * may not be changed, and what is no file stay as they are.
+ * may not be changed, and what is not a file stay as they are.
  */
 export function keepPrivate(path: string): void {
   const stats = statSync(path);

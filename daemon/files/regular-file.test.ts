@@ -24,9 +24,9 @@ test.each([file, join(directory, "link")])("reads %s up to its limit", async (pa
 });
 
 test.each([
-  ["a pipe that nobody writes to", pipe, "it is no regular file"],
-  ["an endless device", "/dev/zero", "it is no regular file"],
-  ["a directory", directory, "it is no regular file"],
+  ["a pipe that nobody writes to", pipe, "it is not a regular file"],
+  ["an endless device", "/dev/zero", "it is not a regular file"],
+  ["a directory", directory, "it is not a regular file"],
   ["a larger file", file, "it is larger than 9 bytes"],
   // Such a file says that it has no bytes, and has some.
   ["a file that is longer than it says", "/proc/self/status", "it is larger than 9 bytes"],

@@ -25,7 +25,7 @@ export class RegularFileError extends Error {
 export async function readRegularFile(path: string, limitBytes: number): Promise<RegularFile> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const stats = await file.stat();
-  if (!stats.isFile()) throw new RegularFileError("not_regular", "it is no regular file");
+  if (!stats.isFile()) throw new RegularFileError("not_regular", "it is not a regular file");
   const bytes = await readUpTo(file, stats.size, limitBytes);
   // Of after the reading: what was written in between is part of the bytes.
   return { bytes, changedAtMs: (await file.stat()).ctimeMs };
@@ -57,7 +57,7 @@ export function readRegularText(path: string, limitBytes: number): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(file);
-    if (!stats.isFile()) throw new RegularFileError("not_regular", "it is no regular file");
+    if (!stats.isFile()) throw new RegularFileError("not_regular", "it is not a regular file");
     if (stats.size > limitBytes) throw buildSizeError(limitBytes);
     return readTextUpTo(file, limitBytes);
   } finally {

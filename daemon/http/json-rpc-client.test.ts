@@ -90,7 +90,7 @@ it.each([
   [
     "/other",
     { kind: "not-json-rpc", status: 200, text: '{"status":"ok"}' },
-    "JSON that is no JSON-RPC response (HTTP 200)",
+    "JSON that is not a JSON-RPC response (HTTP 200)",
   ],
   ["/moved", { kind: "redirect", status: 301 }, "a redirect (HTTP 301)"],
   ["/endless", { kind: "too-large" }, "the body is larger than 100000 bytes"],

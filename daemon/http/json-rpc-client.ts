@@ -81,7 +81,7 @@ function requireAnswer(text: string, status: number): JsonRpcAnswer {
   const answer = readAnswer(text);
   if (answer !== undefined) return answer;
   const kind = parseJson(text) === undefined ? "not-json" : "not-json-rpc";
-  const found = kind === "not-json" ? "text that is not JSON" : "JSON that is no JSON-RPC response";
+  const found = kind === "not-json" ? "text that is not JSON" : "JSON that is not a JSON-RPC response";
   throw new NoJsonRpcAnswerError({ kind, status, text }, `${found} (HTTP ${status})`);
 }
 

@@ -176,7 +176,7 @@ function explainListenFailure(
   }
   if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
     return new StartupError(
-      `can't listen on ${host}: it is no address of this machine; correct the host next to ${setting}.`,
+      `can't listen on ${host}: it is not an address of this machine; correct the host next to ${setting}.`,
     );
   }
   if (error.code === "EACCES") {

@@ -10,7 +10,7 @@ export type ApiAnswer = Readonly<{
   description: string;
   /** Schema of a JSON body. */
   body?: z.ZodType;
-  /** Media type of a body that is no JSON, or the types that `Accept` chooses from. */
+  /** Media type of a body that is not JSON, or the types that `Accept` chooses from. */
   text?: string | readonly string[];
 }>;
 

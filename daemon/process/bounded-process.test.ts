@@ -82,7 +82,7 @@ describe("a program that the system refuses to run is a failure, never a rejecti
         await writeFile(join(directory, "file"), "");
         return [join(directory, "file/program")];
       },
-      "file/program can't be run (ENOTDIR): a part of its path is no directory; correct the path.",
+      "file/program can't be run (ENOTDIR): a part of its path is not a directory; correct the path.",
     ],
     [
       "ELOOP",
@@ -118,7 +118,7 @@ describe("a program that the system refuses to run is a failure, never a rejecti
     const { signal } = new AbortController();
     const options = { directory: join(directory, "no-directory"), timeoutMs: 5_000, outputLimitBytes: 10, signal };
     expect(words(await runProcess({ command: ["/bin/true"], ...options }))).toBe(
-      "/bin/true can't be run: no-directory is no directory (ENOTDIR); set node.workspace or node.binDirectory.",
+      "/bin/true can't be run: no-directory is not a directory (ENOTDIR); set node.workspace or node.binDirectory.",
     );
   });
 });

@@ -157,7 +157,7 @@ async function explainFailedStart(
     return { ok: false, reason: "NotFound", message };
   }
   if (place === "no directory") {
-    const message = `${file} can't be run: ${directory} is no directory (ENOTDIR); set node.workspace or node.binDirectory.`;
+    const message = `${file} can't be run: ${directory} is not a directory (ENOTDIR); set node.workspace or node.binDirectory.`;
     return { ok: false, reason: "Failed", message };
   }
   if (code === "ENOENT") {
@@ -185,7 +185,7 @@ function explainCode(code: string, path: string): string | undefined {
     EMFILE: `: this process has no file descriptor left (EMFILE); ${limit}`,
     ENFILE: `: this machine has no file descriptor left (ENFILE); ${limit}`,
     ETXTBSY: ` (ETXTBSY): another process still writes it; \`fuser -v ${path}\` shows which.`,
-    ENOTDIR: " (ENOTDIR): a part of its path is no directory; correct the path.",
+    ENOTDIR: " (ENOTDIR): a part of its path is not a directory; correct the path.",
     ELOOP: ` (ELOOP): it is a link that leads back to itself; \`ls -l ${path}\` shows it. Put the program there.`,
     E2BIG: " (E2BIG): its arguments are too long; shorten the command.",
     EAGAIN: " (EAGAIN): this user has as many processes as it may; raise the limit (ulimit -u, TasksMax=).",

@@ -49,7 +49,7 @@ export type NodeConf = Readonly<{
 /**
  * Reads `node.conf`: JSON, comments allowed. Relative paths start at the file's directory. Unknown keys are left alone.
  *
- * @throws {StartupError} when the file can't be read, is no JSON, misses something, or names a key file that is not there.
+ * @throws {StartupError} when the file can't be read, is not JSON, misses something, or names a key file that is not there.
  */
 export function readNodeConf(file: string): NodeConf {
   const parsed = schema.safeParse(readValue(file));

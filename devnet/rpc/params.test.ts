@@ -36,7 +36,7 @@ test.each(["0x0", "0x1", "0xff", "latest", "earliest", "pending", "safe", "final
   expect(readParams([blockId], [block])).toEqual([block]);
 });
 
-test.each(["0x", "0x01", "1", 1, "newest", "LATEST", [], {}, `0x${"1".repeat(65)}`])("%j is no block", (block) => {
+test.each(["0x", "0x01", "1", 1, "newest", "LATEST", [], {}, `0x${"1".repeat(65)}`])("%j is not a block", (block) => {
   expect(refusal(() => readParams([blockNumberOrTag], [block]))).toContain(
     "-32602 invalid argument 0: expected a block",
   );

@@ -46,7 +46,7 @@ async function answerMessage(text: string, context: CallContext, parts: MessageH
 
 type Message = Readonly<{ requests: readonly unknown[]; ids: readonly (RequestId | undefined)[]; batch: boolean }>;
 
-/** Parses a message; undefined if it is no JSON, or is nested too deep to be read. */
+/** Parses a message; undefined if it is not JSON, or is nested too deep to be read. */
 function parseMessage(text: string): Message | undefined {
   try {
     const message: unknown = JSON.parse(text);

@@ -89,7 +89,7 @@ export function createBatchingClient(
   };
 }
 
-/** Reads the answers, by the calls' places. @throws {ChainError} when the text is no JSON-RPC response, or one that refuses all calls together. */
+/** Reads the answers, by the calls' places. @throws {ChainError} when the text is not a JSON-RPC response, or one that refuses all calls together. */
 function requireAnswers(text: string): ReadonlyMap<number, JsonRpcAnswer> {
   const read = readAnswers(text);
   if (read?.ok === true) return read.byPlace;

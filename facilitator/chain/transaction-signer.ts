@@ -36,7 +36,7 @@ export function createTransactionSigner(privateKey: Secret): TransactionSigner {
   const key = Buffer.from(privateKey.reveal().slice(2), "hex");
   if (!secp256k1.privateKeyVerify(key)) {
     throw new StartupError(
-      "signer.privateKey is no private key of secp256k1 (zero or too large); set the signer's own key.",
+      "signer.privateKey is not a private key of secp256k1 (zero or too large); set the signer's own key.",
     );
   }
   const publicKey = Buffer.from(secp256k1.publicKeyCreate(key, false)).toString("hex");

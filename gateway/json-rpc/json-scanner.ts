@@ -21,7 +21,7 @@ const plain = Uint8Array.from({ length: 256 }, (_, code) =>
   Number(code >= 0x20 && code !== quote && code !== backslash),
 );
 
-/** Longest run of white space that is read; a longer one is no JSON here. */
+/** Longest run of white space that is read; a longer one is not JSON here. */
 const spaceBytes = 65_536;
 
 /** Result of the scanner for text that is not JSON, and for text that exceeds its budget. */

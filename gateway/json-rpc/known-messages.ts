@@ -120,7 +120,7 @@ function isSame({ bytes, idStart, idEnd }: KnownMessage, body: Buffer, start: nu
 }
 
 /**
- * Builds the message to remember; undefined if it is no call, or its id is not read from the digits here. A second "id" may follow
+ * Builds the message to remember; undefined if it is not a call, or its id is not read from the digits here. A second "id" may follow
  * the first one, so that the message is read with another id in this place: it comes back, or this is not where the id is read.
  */
 function buildKnownMessage(

@@ -79,7 +79,7 @@ describe("readMessage", () => {
     expect(readMessage(Buffer.from([0x22, 0xff, 0x22]), limits)).toEqual(parseError);
   });
 
-  it("reads batches, with an error for every item that is no call", () => {
+  it("reads batches, with an error for every item that is not a call", () => {
     expect(read('[{"jsonrpc":"2.0","id":1,"method":"m"}, 1 ,{}]')).toMatchObject({
       kind: "batch",
       calls: [{ method: "m" }, { error: { code: -32600 } }, { error: { code: -32600 } }],

@@ -13,7 +13,7 @@ export type MessageReading = Readonly<{
 }>;
 
 /**
- * Reads a JSON-RPC 2.0 message: one call or a batch. Never throws; what is no call becomes the error that geth's `rpc`
+ * Reads a JSON-RPC 2.0 message: one call or a batch. Never throws; what is not a call becomes the error that geth's `rpc`
  * package returns for it. Of equal keys in an envelope the last counts, as in geth; the node never sees the earlier ones.
  */
 export function readMessage(body: Buffer, limits: MessageLimits): Message {

@@ -33,7 +33,7 @@ type Element = Readonly<{ start: number; layout: "result" | "error" | "other" }>
 /**
  * Reads the node's answer to a batch of calls with these ids (JSON text), in steps. Elements without one of the requested ids
  * are passed over if they name none (`null`: the node did not know), and make the whole untrustworthy if
- * they name another, or one for the second time: `answers` is undefined. So is a text that is no JSON array, unless it was `cut`: then it is
+ * they name another, or one for the second time: `answers` is undefined. So is a text that is not a JSON array, unless it was `cut`: then it is
  * read up to its last whole element.
  */
 export class BatchAnswerReading {
@@ -172,7 +172,7 @@ const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
 /** Longest id with its key that is looked for there. */
 const idBytes = 2_048;
 
-/** Reads the id of an answer, JSON text; `null` if it has none, undefined if it is no object, or long and its id at neither end. */
+/** Reads the id of an answer, JSON text; `null` if it has none, undefined if it is not an object, or long and its id at neither end. */
 function readId(element: string): string | undefined {
   if (element.length > searchedBytes) {
     return idAtStart.exec(element.slice(0, idBytes))?.[1] ?? idAtEnd.exec(element.slice(-idBytes))?.[1];

@@ -63,10 +63,10 @@ it("changes the address behind a byte order mark, and adds it where there is non
   );
 });
 
-it("leaves one that is no JSON to the sidecar", () => {
+it("leaves one that is not JSON to the sidecar", () => {
   seed();
   writeFileSync(to, "{");
-  expect(seed("10.0.0.7").said).toContain("is no JSON; left as it is");
+  expect(seed("10.0.0.7").said).toContain("is not JSON; left as it is");
   expect(readFileSync(to, "utf8")).toBe("{");
 });
 

@@ -39,7 +39,7 @@ function installConf(from: string, to: string, former: readonly string[], addres
   const found = existsSync(to);
   const text = readFileSync(found ? to : (adopted ?? from), "utf8");
   const edited = address === "" ? text : withHostIp(text, address);
-  if (found && edited === undefined) return `${to} is there and is no JSON; left as it is for the sidecar to repair`;
+  if (found && edited === undefined) return `${to} is there and is not JSON; left as it is for the sidecar to repair`;
   if (found && edited === text) return `${to} is there; left as it is`;
   mkdirSync(dirname(to), { recursive: true });
   replace(to, edited ?? text);

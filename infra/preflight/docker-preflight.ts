@@ -185,7 +185,7 @@ export const probePort: PortProbe = (address, port) =>
 
 function describeObstacle(code: string | undefined, address: string): string | undefined {
   if (code === "EADDRINUSE") return `another program on this machine listens on it at ${address}`;
-  if (code === "EADDRNOTAVAIL") return `${address} is no address of this machine`;
+  if (code === "EADDRNOTAVAIL") return `${address} is not an address of this machine`;
   // Ports that only root may take are the engine's to judge.
   return undefined;
 }

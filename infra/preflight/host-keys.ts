@@ -16,7 +16,7 @@ export function findHostKeyProblems({ nodeKeysDirectory, nodeUser }: StackConfig
     if (typeof found === "string") return [buildProblem(`found no ${path} (${found})`, "Put the key there.")];
     const mode = (found.mode & 0o7777).toString(8).padStart(4, "0");
     if (found.isFile && found.uid === nodeUser && mode === "0400") return [];
-    const what = found.isFile ? `${path} with mode ${mode} of user ${found.uid}` : `${path}, which is no file`;
+    const what = found.isFile ? `${path} with mode ${mode} of user ${found.uid}` : `${path}, which is not a file`;
     const right = `mode 0400 of user ${nodeUser}, as whom the node runs`;
     return [buildProblem(`found ${what}; expected ${right}`, `\`chown ${nodeUser} ${path} && chmod 0400 ${path}\`.`)];
   });

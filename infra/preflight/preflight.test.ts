@@ -111,7 +111,7 @@ describe("before anything is made on Docker", () => {
     const found = await problemsOf({ resourceServerPort: "19600", statusPort: "19600", publishAddress: "192.0.2.1" });
     expect(found).toEqual([
       expect.stringMatching(/^statusPort: found 19600, as is resourceServerPort/),
-      expect.stringMatching(/^resourceServerPort: found 19600, but 192\.0\.2\.1 is no address of this machine/),
+      expect.stringMatching(/^resourceServerPort: found 19600, but 192\.0\.2\.1 is not an address of this machine/),
     ]);
   });
 

@@ -35,7 +35,7 @@ it.each<[string, unknown, string]>([
   ["data", { accepts: offer, upstream }, 'data: expected "<METHOD> <path>", e.g. "GET /data".'],
   ["GET /a", { accepts: { ...offer, network: 1 }, upstream }, "GET /a: accepts: network: expected text, not a number."],
   ["GET /a", { accepts: [{ ...offer, network: "eip155:1" }], upstream }, 'GET /a: accepts.network: found "eip155:1";'],
-  ["GET /a", { accepts: { ...offer, price: "1 USD" }, upstream }, 'GET /a: accepts.price: "1 USD" is no price;'],
+  ["GET /a", { accepts: { ...offer, price: "1 USD" }, upstream }, 'GET /a: accepts.price: "1 USD" is not a price;'],
   ["GET /a", null, "GET /a: expected an object { … }, not null."],
 ])("refuses at preview what the resource server would refuse at its start: %s %j", (key, route, words) => {
   expect(problemsWith({ [key]: route })).toEqual([expect.stringContaining(`routes: ${words}`)]);

@@ -27,7 +27,7 @@ test.each([
   expect(setValue(parsed(text), path, value)).toBe(after);
 });
 
-test("sets nothing in what is no object", () => {
+test("sets nothing in what is not an object", () => {
   expect(setValue(parsed('{"a": null}'), ["a", "b"], 1)).toBeUndefined();
 });
 

@@ -79,7 +79,7 @@ const firstFormat: readonly (readonly [string, string, readonly string[]])[] = [
     ],
   ],
   [
-    "a monitor_config that is no object",
+    "a monitor_config that is not an object",
     '{"chain":{"monitor_config":null}}',
     [
       "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",

@@ -39,7 +39,7 @@ function buildCreation(current: unknown, wanted: WantedMonitor, naming: Naming):
     return target === undefined ? [] : [[naming.own[field], target.value] as const];
   });
   if (wanted.enabled === undefined || entries.length === 0) return [];
-  const why = current === undefined ? "the file has no chain.monitor_config" : "chain.monitor_config is no object";
+  const why = current === undefined ? "the file has no chain.monitor_config" : "chain.monitor_config is not an object";
   return [{ kind: "create", value: Object.fromEntries(entries), reason: `${why}; ${wanted.enabled.reason}` }];
 }
 

@@ -34,11 +34,13 @@ export async function runLintCommand(options: LintCommandOptions, { output, stdi
   const { configPaths, nodeVersion, docsUrl } = options;
   const version = nodeVersion === undefined ? undefined : parseNodeVersion(nodeVersion);
   if (nodeVersion !== undefined && version === undefined) {
-    output.error(`lint: --node-version "${nodeVersion}" is no version; expected one such as 0.16.2.\n`);
+    output.error(`lint: --node-version "${nodeVersion}" is not a version; expected one such as 0.16.2.\n`);
     return exitStatus.error;
   }
   if (!/^https?:$/.test(URL.parse(docsUrl)?.protocol ?? "")) {
-    output.error(`lint: --docs-url "${docsUrl}" is no URL; expected one such as https://git.example/gatehouse/docs.\n`);
+    output.error(
+      `lint: --docs-url "${docsUrl}" is not a URL; expected one such as https://git.example/gatehouse/docs.\n`,
+    );
     return exitStatus.error;
   }
   const files: LintedFile[] = [];

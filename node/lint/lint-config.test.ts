@@ -48,7 +48,7 @@ describe("gatehouse lint", () => {
       '3:50 wrong-type chain.monitor_config.storage_enable_cetina is "true"; expected true or false. write true.',
     ]);
     expect(findings("storage_enable_cetina", "storage_enabel_cetina")).toEqual([
-      "3:25 unknown-key chain.monitor_config.storage_enabel_cetina is no key that a node reads. correct the spelling, or remove it.",
+      "3:25 unknown-key chain.monitor_config.storage_enabel_cetina is not a key that a node reads. correct the spelling, or remove it.",
     ]);
     expect(findings('"meta_path": "meta",', '"meta_path": "meta", "meta_path": "other",')[0]).toBe(
       `7:30 duplicate-key ${init}.meta_path the key stands twice in one object (first in line 7); readers differ in which one counts. remove one of the two.`,

@@ -8,7 +8,7 @@ type RuleWords = Readonly<{
 
 /** Every rule of `gatehouse lint`, in the order of its page. */
 export const lintRules: Readonly<Record<LintRule, RuleWords>> = {
-  unreadable: { level: "error", summary: "The text is no JSON object with a chain section." },
+  unreadable: { level: "error", summary: "The text is not a JSON object with a chain section." },
   json5: { level: "warning", summary: "JSON5 can be read, but not corrected in place." },
   "duplicate-key": { level: "error", summary: "A key stands twice in one object." },
   "missing-key": { level: "error", summary: "A key that a node needs is missing." },

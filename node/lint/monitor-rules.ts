@@ -47,7 +47,7 @@ function checkKey(
     .find((found) => found !== undefined);
   const here = path.join(".");
   if (field === undefined) {
-    const message = "is no key that a node reads.";
+    const message = "is not a key that a node reads.";
     return [{ rule: "unknown-key", path: here, ...keyPosition, message, fix: "correct the spelling, or remove it." }];
   }
   const findings: LintFinding[] = [];

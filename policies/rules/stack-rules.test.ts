@@ -106,7 +106,7 @@ describe("node-configuration", () => {
     ]);
   });
 
-  it("names a node.conf that is no JSON, or has no metrics at all", () => {
+  it("names a node.conf that is not JSON, or has no metrics at all", () => {
     expect(nodeConfiguration.check([sidecar(), configMap("{")])[0]?.message).toContain("is not complete JSON");
     expect(nodeConfiguration.check([sidecar(), configMap(conf(undefined))])[0]?.message).toContain(
       "has no chain.monitor_config",

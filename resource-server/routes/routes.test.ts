@@ -87,7 +87,7 @@ describe("openLiveRoutes", () => {
     [`{ "GET /d": { accepts: ${offer}, upstream: "http://u.test", typo: 1 } }`, /GET \/d: .*typo/],
     [
       `{ "GET /d": { accepts: { scheme: "exact", price: "free", network: "eip155:1672" }, upstream: "http://u.test" } }`,
-      /GET \/d: accepts\.price: "free" is no price; expected dollars as a decimal number/,
+      /GET \/d: accepts\.price: "free" is not a price; expected dollars as a decimal number/,
     ],
     [
       `{ "GET /d": { accepts: { scheme: "exact", price: "1", network: "eip155:1" }, upstream: "http://u.test" } }`,

@@ -56,7 +56,7 @@ export function parseTargets(lines: readonly string[]): readonly Target[] {
 function parseTarget(line: string): Target {
   const { name, url = "" } = form.exec(line)?.groups ?? {};
   const parsed = URL.parse(url);
-  // What is no URL may hold a password all the same.
+  // What is not a URL may hold a password all the same.
   if (parsed === null) throw new TargetError("a target is not of the form http://host:port or name=http://host:port.");
   parseHttpEndpoint(url);
   if (parsed.pathname !== "/" || parsed.search !== "" || parsed.hash !== "") {

@@ -80,7 +80,7 @@ test("gatehouse plan --json is one document", async () => {
 
 test("gatehouse plan says what it can't do, and exits with 1", async () => {
   expect(await runPlanCommand({ ...options(), nodeVersion: "new" }, settings, output)).toBe(1);
-  expect(errors).toBe('plan: --node-version "new" is no version; expected one such as 0.16.2.\n');
+  expect(errors).toBe('plan: --node-version "new" is not a version; expected one such as 0.16.2.\n');
   await writeFile(configPath, "{");
   expect(await runPlanCommand(options(), settings, output)).toBe(1);
   expect(errors).toContain(`plan: ${configPath}:1:2 is not complete JSON`);

@@ -36,7 +36,7 @@ export async function runPlanCommand(
   const { configPath } = options;
   const version = parseNodeVersion(options.nodeVersion);
   if (version === undefined) {
-    output.error(`plan: --node-version "${options.nodeVersion}" is no version; expected one such as 0.16.2.\n`);
+    output.error(`plan: --node-version "${options.nodeVersion}" is not a version; expected one such as 0.16.2.\n`);
     return exitStatus.error;
   }
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);

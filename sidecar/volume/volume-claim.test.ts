@@ -41,7 +41,7 @@ describe("quantityBytes", () => {
     expect(parseQuantityBytes(text)).toBe(bytes);
   });
 
-  it.each(["", "Gi", "5 Gi", "-1", "5X"])("%j is no quantity", (text) => {
+  it.each(["", "Gi", "5 Gi", "-1", "5X"])("%j is not a quantity", (text) => {
     expect(parseQuantityBytes(text)).toBeUndefined();
   });
 });

@@ -32,7 +32,7 @@ test("--json is the listener's answer as it came, as of gatehouse status, with t
 });
 
 test.each([
-  ["<html>", "top: URL/status can't be queried (its answer is no JSON); name the status listener"],
+  ["<html>", "top: URL/status can't be queried (its answer is not JSON); name the status listener"],
   ["{}", "top: URL/status answered something else than a status; name the status listener"],
 ])("an answer that is no status is 1 and says what to do: %s", async (body, words) => {
   expect(await printed(body)).toEqual({ out: "", error: expect.stringContaining(words), code: 1 });

@@ -151,7 +151,7 @@ describe("a command that reads a node.conf", () => {
       const { status, stderr } = await runGatehouse([...before, path, ...after]);
       expect([status, stderr]).toEqual([
         1,
-        expect.stringContaining(`${name}: ${path} can't be read (it is no regular file); `),
+        expect.stringContaining(`${name}: ${path} can't be read (it is not a regular file); `),
       ]);
     }
   });
@@ -188,7 +188,7 @@ describe("a service", () => {
           service,
           variable,
           1,
-          expect.stringMatching(/can't (be read|read ".*") \(it is no regular file\)/),
+          expect.stringMatching(/can't (be read|read ".*") \(it is not a regular file\)/),
         ]);
       }
     }

@@ -127,7 +127,7 @@ it("says what a shell has made of the amount", async () => {
   const stderr = text(child.stderr);
   expect([await once(child, "exit"), await stderr]).toEqual([
     [2, null],
-    expect.stringContaining('"bash.05" is no amount; a shell replaces $ and the digit after it.'),
+    expect.stringContaining('"bash.05" is not an amount; a shell replaces $ and the digit after it.'),
   ]);
 });
 

@@ -205,7 +205,7 @@ test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
   expect(callsForPayments()).toBe(0);
 });
 
-test("text that is no JSON, another content type and a body too large are distinguished", async () => {
+test("text that is not JSON, another content type and a body too large are distinguished", async () => {
   const post = facilitator.post;
   expect(await post("/verify", '{"paymentPayload": ')).toEqual({
     status: 400,

@@ -131,7 +131,7 @@ describe("envelope over HTTP", () => {
     }
   });
 
-  it("answers what is no JSON-RPC over HTTP with its status", async () => {
+  it("answers what is not JSON-RPC over HTTP with its status", async () => {
     for (const type of ["text/plain", "application/json5", "application/x-www-form-urlencoded", ""]) {
       expect([type, (await post(gateway.url, "{}", { "Content-Type": type })).status]).toEqual([type, 415]);
     }

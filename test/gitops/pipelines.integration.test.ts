@@ -301,7 +301,7 @@ describe("scripts/drift.sh with the running node's node.conf", () => {
 });
 
 describe("a script", () => {
-  it("refuses an environment that has no stack, or is no name", async () => {
+  it("refuses an environment that has no stack, or is not a name", async () => {
     for (const name of ["", "../etc", "test"]) {
       const { status, output } = await pipeline.runScript("deploy.sh", [name]);
       expect([status, output]).toEqual([1, expect.stringContaining("dev production staging")]);

@@ -79,7 +79,7 @@ test.each([
 test.each([
   [502, "<h1>Bad Gateway</h1>", 'http://node answered eth_blockNumber with HTTP 502 and "<h1>Bad Gateway</h1>"'],
   [401, "", "http://node answered eth_blockNumber with HTTP 401 and an empty body"],
-])("an HTTP %i that is no JSON-RPC: its status is said", async (status, body, words) => {
+])("an HTTP %i that is not JSON-RPC: its status is said", async (status, body, words) => {
   await using node = await serve((_request, response) => response.writeHead(status).end(body));
   await using health = watch(node.url);
   expect(await health.words("RpcAnswering", "NotJsonRpc")).toBe(

@@ -10,7 +10,7 @@ const liveMount = (service: string) => ({
   volumeName: `gh-${service}-live`,
 });
 
-/** Where a service keeps the settings that last served, where its ledger is no file on a volume. */
+/** Where a service keeps the settings that last served, where its ledger is not a file on a volume. */
 const stateMount = (service: string) => ({
   containerPath: "/var/lib/gatehouse",
   readOnly: false,

@@ -14,7 +14,7 @@ export const keysCheck: Check = async ({ services }) => {
   const found = await Promise.all(
     services.map(async ({ service, settings }) => {
       if (settings === undefined || !settings.ok) return [];
-      if (settings.secrets.length === 0) return [look(service, "right", "needs none, and was given none")];
+      if (settings.secrets.length === 0) return [look(service, "right", "needs no secret, and was given none")];
       return Promise.all(settings.secrets.map((secret) => checkKey(service, secret)));
     }),
   );

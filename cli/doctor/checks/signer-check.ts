@@ -44,7 +44,7 @@ async function checkBalance(service: string, payer: GasPayer): Promise<Finding> 
   const { privateKey, rpcUrl, nativeDecimals, gasLimit, maxFeePerGasGwei } = payer;
   const address = deriveAddress(privateKey.reveal());
   if (address === undefined)
-    return look(service, "wrong", "its key is no private key of secp256k1; set the signer's own");
+    return look(service, "wrong", "its key is not a private key of secp256k1; set the signer's own");
   const call = createJsonRpcClient({ url: rpcUrl, ...checkLimits });
   try {
     const [balance, price] = [await call("eth_getBalance", [address, "latest"]), await call("eth_gasPrice", [])];

@@ -35,7 +35,7 @@ describe("clientAddress", () => {
   });
 
   it.each(["nonsense", "", "unknown", "6.6.6.6, unknown", "6.6.6.6,", "1.2.3.4.5", "010.1.1.1", "0x7f.1"])(
-    "goes no further than what is no address: %s",
+    "goes no further than what is not an address: %s",
     (header) => expect(ofForwardedFor("10.1.2.3", header)).toBe("10.1.2.3"),
   );
 

@@ -53,7 +53,7 @@ const withPort = /^([\d.]+):\d{1,5}$/;
 
 /**
  * Reads the address in what a proxy calls a node, with or without a port (RFC 7239, section 6); some write ports into
- * X-Forwarded-For too. Undefined for `unknown`, a hidden name and whatever else is no address.
+ * X-Forwarded-For too. Undefined for `unknown`, a hidden name and whatever else is not an address.
  */
 export function readNodeAddress(node: string): string | undefined {
   const text = node.trim();
@@ -94,7 +94,7 @@ export function toAddressKey(address: string): string {
   return `${network.join(":")}::/64`;
 }
 
-/** Converts an address to its plain form: IPv4 also if it came mapped into IPv6. Undefined for text that is no address. */
+/** Converts an address to its plain form: IPv4 also if it came mapped into IPv6. Undefined for text that is not an address. */
 function toPlainAddress(text: string): string | undefined {
   if (isIPv4(text)) return text;
   return ipaddr.isValid(text) ? ipaddr.process(text).toString() : undefined;

@@ -65,7 +65,7 @@ test.each([
   expect(countStackItemsNeeded(opcode)).toBe(items);
 });
 
-test("a byte that is no opcode is reported", () => {
+test("a byte that is not an opcode is reported", () => {
   for (const byte of [0x0c, 0x1e, 0x21, 0x4b, 0xa5, 0xfe])
     expect(() => countStackItemsNeeded(byte)).toThrow(RangeError);
 });

@@ -142,7 +142,7 @@ export function toGethHalt(halt: string, place?: HaltPlace): string {
 /**
  * Counts the items that an opcode needs on the stack (Yellow Paper, appendix H.2, and the EIPs up to Cancun).
  *
- * @throws {RangeError} for a byte that is no opcode.
+ * @throws {RangeError} for a byte that is not an opcode.
  */
 export function countStackItemsNeeded(opcode: number): number {
   const { dup, swap, log, afterLog } = countedFrom;
@@ -150,6 +150,6 @@ export function countStackItemsNeeded(opcode: number): number {
   if (opcode >= swap && opcode < log) return opcode - swap + 2;
   if (opcode >= log && opcode < afterLog) return opcode - log + 2;
   const run = runs.find(([first, last]) => opcode >= first && opcode <= last);
-  if (run === undefined) throw new RangeError(`0x${opcode.toString(16)} is no opcode`);
+  if (run === undefined) throw new RangeError(`0x${opcode.toString(16)} is not an opcode`);
   return run[2];
 }

@@ -109,7 +109,7 @@ describe("gatehouse lint --format github", () => {
     );
     expect(lines).toContainEqual(
       expect.stringMatching(
-        /^::warning .*,title=gatehouse lint%3A unknown-key::chain\.monitor_config\.a,b:%0A::stop-commands::x%250A is no key/,
+        /^::warning .*,title=gatehouse lint%3A unknown-key::chain\.monitor_config\.a,b:%0A::stop-commands::x%250A is not a key/,
       ),
     );
   });
@@ -143,7 +143,7 @@ describe("gatehouse lint", () => {
   test("prints a file's control characters as JSON does, so that they neither end a line nor move a cursor", async () => {
     await writeFile(configPath, odd.replace("a,b", "\\u001b[2J"));
     const { printed } = await lint("text", [configPath]);
-    expect(printed).toContain("chain.monitor_config.\\u001b[2J:\\u000a::stop-commands::x%0A is no key");
+    expect(printed).toContain("chain.monitor_config.\\u001b[2J:\\u000a::stop-commands::x%0A is not a key");
     expect(printed).not.toMatch(/^::/m);
   });
 

@@ -31,7 +31,7 @@ export async function readRelease(
   { source, version: givenVersion }: UpgradeRequest,
   { settings, binDirectory, signal }: CheckReleaseDependencies,
 ) {
-  if (!isAbsolute(source)) return `${source} is no absolute path`;
+  if (!isAbsolute(source)) return `${source} is not an absolute path`;
   if ((await findRealPath(source)) === (await findRealPath(binDirectory))) {
     return `${source} is the node's bin directory, whose programs would be gone before they are kept; unpack the release into its own directory`;
   }
@@ -47,7 +47,7 @@ export async function readRelease(
     const printed = said?.ok === true ? parseNodeCliVersion(said.value) : undefined;
     const wanted = givenVersion === undefined ? undefined : parseNodeVersion(givenVersion);
     if (givenVersion !== undefined && wanted === undefined)
-      return `"${givenVersion}" is no version; expected one such as 0.16.2`;
+      return `"${givenVersion}" is not a version; expected one such as 0.16.2`;
     if (printed !== undefined && wanted !== undefined && printed.release !== wanted.release) {
       return `${source} has the programs of ${printed.text} (node_cli --version), not of ${wanted.text}`;
     }

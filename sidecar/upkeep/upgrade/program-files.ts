@@ -34,7 +34,7 @@ export async function listRelease(source: string): Promise<readonly ReleaseFile[
       if (name === "node.conf") continue;
       if (entry.isDirectory()) await visit(name);
       else if (!entry.isFile()) {
-        throw new ReleaseError(`${path} is no regular file; a release has programs and directories alone`);
+        throw new ReleaseError(`${path} is not a regular file; a release has programs and directories alone`);
       } else {
         bytes += (await lstat(path)).size;
         if (files.length >= filesMax || bytes > bytesMax) {

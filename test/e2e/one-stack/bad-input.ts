@@ -96,7 +96,7 @@ export function testBadInput(running: () => RunningStack): void {
       expect([again.status, required(again).error]).toEqual([402, "invalid_exact_evm_nonce_already_used"]);
     });
 
-    it("a header that is no payment", async () => {
+    it("a header that is not a payment", async () => {
       const response = await pay("not base64 at all");
       expect([response.status, required(response).error]).toEqual([
         402,

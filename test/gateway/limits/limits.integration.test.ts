@@ -69,7 +69,7 @@ describe("limits", () => {
     }
   });
 
-  it("count what is no call, alone, in a batch, and for a batch that is too large", async () => {
+  it("count what is not a call, alone, in a batch, and for a batch that is too large", async () => {
     await using running = await startAll({ tiers: { public: tier }, limits: { batchItems: 3 } });
     const { url } = running.gateway;
     expect((await post(url, "[1,{},[]]")).text).not.toContain("-32005");

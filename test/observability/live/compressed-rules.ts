@@ -30,6 +30,6 @@ export function compressRules(groups: readonly RuleGroup[], scale: number): read
 /** @throws {Error} at what is no duration of one number and one unit. */
 function compressDuration(duration: string, scale: number): string {
   const [, count, unit] = /^(\d+)([smhd])$/.exec(duration) ?? [];
-  if (count === undefined || unit === undefined) throw new Error(`${duration} is no duration such as 5m`);
+  if (count === undefined || unit === undefined) throw new Error(`${duration} is not a duration such as 5m`);
   return `${Math.round((Number(count) * unitMs[unit as keyof typeof unitMs]) / scale)}ms`;
 }

@@ -68,7 +68,7 @@ export const fileFaults: readonly Fault[] = [
     holds('{ "chain": { "moni'),
   ),
   unusable(
-    "node.conf is no text",
+    "node.conf is not text",
     "NotText",
     "…/node.conf is not UTF-8 text; write JSON, or restore",
     holds(Uint8Array.of(0xff, 0xfe, 0)),
@@ -100,13 +100,13 @@ export const fileFaults: readonly Fault[] = [
   unusable(
     "node.conf is a directory",
     "Unreadable",
-    "…/node.conf can't be read (it is no regular file)",
+    "…/node.conf can't be read (it is not a regular file)",
     replacedBy((path) => mkdir(path)),
   ),
   unusable(
     "node.conf is a named pipe that nobody writes to",
     "Unreadable",
-    "…/node.conf can't be read (it is no regular file)",
+    "…/node.conf can't be read (it is not a regular file)",
     replacedBy((path) => run("mkfifo", [path])),
   ),
   unusable(

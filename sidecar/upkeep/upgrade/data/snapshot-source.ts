@@ -22,7 +22,7 @@ export async function findSnapshot(
   }
   const source = requested ?? (last === undefined ? undefined : listUpgradeDirectories(last)[0]);
   if (source === undefined) return { ok: false, problem: noneKept };
-  if (!isAbsolute(source)) return { ok: false, problem: `${source} is no absolute path` };
+  if (!isAbsolute(source)) return { ok: false, problem: `${source} is not an absolute path` };
   const copies =
     last?.directory === source
       ? last.stores.map(({ copy }) => copy)
