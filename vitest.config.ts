@@ -89,7 +89,7 @@ const long = {
   GATEHOUSE_TEST_SEEDS: "50000",
 };
 
-/** What a Docker engine is needed for. Most of the time such a test waits for the engine, or for a service to start. */
+/** Tests that need a Docker engine. Most of the time such a test waits for the engine, or for a service to start. */
 const docker = {
   include: ["**/*.docker.test.ts"],
   globalSetup: ["test/infra/test-images.setup.ts"],

@@ -164,7 +164,7 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("shows line and column of a settings file that is no JSON5", () => {
+  it("shows line and column of a settings file that is not JSON5", () => {
     const file = temporaryFile("{\n  listen: { port: ]\n}");
     expect(problemsOf(right, file)).toEqual([
       `till: ${file}: line 2, column 19: invalid character ']'; expected JSON5.`,

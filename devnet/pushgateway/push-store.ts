@@ -97,14 +97,17 @@ function requireConsistent(group: MetricFamilies, others: readonly MetricFamilie
   if (kept.reduce((sum, count) => sum + count, samples.length) > samplesMax) {
     throw new PushError("full", `more than ${samplesMax} samples; delete a group first`);
   }
-  if (samples.some((sample) => sample.hasTimestamp)) throw inconsistent("pushed metrics must not have timestamps");
+  if (samples.some((sample) => sample.hasTimestamp))
+    throw createInconsistencyError("pushed metrics must not have timestamps");
   const seen = new Set<string>();
   for (const family of group.values()) {
     for (const other of others) {
       const same = other.get(family.name);
       if (same === undefined) continue;
       if (same.type !== family.type) {
-        throw inconsistent(`metric family ${family.name} has type ${family.type} but should have ${same.type}`);
+        throw createInconsistencyError(
+          `metric family ${family.name} has type ${family.type} but should have ${same.type}`,
+        );
       }
       for (const sample of same.samples) seen.add(buildSampleKey(sample));
     }
@@ -112,15 +115,15 @@ function requireConsistent(group: MetricFamilies, others: readonly MetricFamilie
   for (const sample of samples) {
     const reserved = [...sample.labels.keys()].find((name) => name.startsWith("__"));
     if (reserved !== undefined)
-      throw inconsistent(`metric ${sample.name} has a label with an invalid name: ${reserved}`);
+      throw createInconsistencyError(`metric ${sample.name} has a label with an invalid name: ${reserved}`);
     const key = buildSampleKey(sample);
     if (seen.has(key))
-      throw inconsistent(`metric ${sample.name} was collected before with the same name and label values`);
+      throw createInconsistencyError(`metric ${sample.name} was collected before with the same name and label values`);
     seen.add(key);
   }
 }
 
-function inconsistent(reason: string): PushError {
+function createInconsistencyError(reason: string): PushError {
   return new PushError("inconsistent", `pushed metrics are invalid or inconsistent with existing metrics: ${reason}`);
 }
 

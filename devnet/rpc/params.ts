@@ -4,28 +4,28 @@ import { z } from "zod";
 import { errorCode, RpcError } from "./rpc-error.ts";
 
 /** Schema of a hexadecimal text that begins with `0x` and matches a pattern. */
-function hex(pattern: RegExp, expected: string) {
+function buildHexSchema(pattern: RegExp, expected: string) {
   return z.custom<Hex>((value) => typeof value === "string" && pattern.test(value), `expected ${expected}`);
 }
 
 /** 20 bytes. */
-export const address = hex(/^0x[0-9a-fA-F]{40}$/, "an address (0x and 40 hexadecimal digits)");
+export const address = buildHexSchema(/^0x[0-9a-fA-F]{40}$/, "an address (0x and 40 hexadecimal digits)");
 /** 32 bytes. */
-export const hash = hex(/^0x[0-9a-fA-F]{64}$/, "a hash (0x and 64 hexadecimal digits)");
+export const hash = buildHexSchema(/^0x[0-9a-fA-F]{64}$/, "a hash (0x and 64 hexadecimal digits)");
 /** Bytes of any length. */
-export const bytes = hex(/^0x([0-9a-fA-F]{2})*$/, "bytes (0x and an even number of hexadecimal digits)");
+export const bytes = buildHexSchema(/^0x([0-9a-fA-F]{2})*$/, "bytes (0x and an even number of hexadecimal digits)");
 /** A number, as in the execution API: no leading zeros. */
-export const quantity = hex(
+export const quantity = buildHexSchema(
   /^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/,
   "a quantity (0x and hexadecimal digits without leading zeros)",
 );
 /** A number that fits in 64 bits: of a block, or of a transaction in its block. */
-export const quantity64 = hex(
+export const quantity64 = buildHexSchema(
   /^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$/,
   "a quantity (0x and at most 16 hexadecimal digits without leading zeros)",
 );
 /** A storage slot: a word, with or without its leading zeros. */
-export const slot = hex(/^0x[0-9a-fA-F]{1,64}$/, "a storage position (0x and 1 to 64 hexadecimal digits)");
+export const slot = buildHexSchema(/^0x[0-9a-fA-F]{1,64}$/, "a storage position (0x and 1 to 64 hexadecimal digits)");
 
 const tag = z.enum(["latest", "earliest", "pending", "safe", "finalized"]);
 const blockExpected = "a block number (0x without leading zeros), latest, earliest, pending, safe or finalized";

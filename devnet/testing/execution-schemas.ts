@@ -15,7 +15,7 @@ const share = { type: "number", minimum: 0, maximum: 1 } as const;
 type Properties = Readonly<Record<string, object>>;
 
 /** An object that has all of `required`, may have some of `optional`, and nothing else. */
-function object(required: Properties, optional: Properties = {}) {
+function buildObjectSchema(required: Properties, optional: Properties = {}) {
   return {
     type: "object",
     required: Object.keys(required),
@@ -24,9 +24,9 @@ function object(required: Properties, optional: Properties = {}) {
   } as const;
 }
 
-const accessList = listOf(object({ address, storageKeys: listOf(word) }));
+const accessList = listOf(buildObjectSchema({ address, storageKeys: listOf(word) }));
 
-const log = object({
+const log = buildObjectSchema({
   address,
   topics: { ...listOf(word), maxItems: 4 },
   data: bytes,
@@ -39,7 +39,7 @@ const log = object({
   removed: { type: "boolean" },
 });
 
-const receipt = object({
+const receipt = buildObjectSchema({
   type: byte,
   transactionHash: word,
   transactionIndex: quantity,
@@ -78,9 +78,9 @@ function defineTransaction(placed: (schema: object) => object) {
   const typed = { ...common, v: byte, yParity: { enum: ["0x0", "0x1"] }, chainId: quantity, accessList };
   return {
     oneOf: [
-      object({ ...common, type: { const: "0x0" } }, { chainId: quantity }),
-      object({ ...typed, type: { const: "0x1" } }),
-      object({ ...typed, type: { const: "0x2" }, maxFeePerGas: quantity, maxPriorityFeePerGas: quantity }),
+      buildObjectSchema({ ...common, type: { const: "0x0" } }, { chainId: quantity }),
+      buildObjectSchema({ ...typed, type: { const: "0x1" } }),
+      buildObjectSchema({ ...typed, type: { const: "0x2" }, maxFeePerGas: quantity, maxPriorityFeePerGas: quantity }),
     ],
   } as const;
 }
@@ -88,7 +88,7 @@ function defineTransaction(placed: (schema: object) => object) {
 const minedTransaction = defineTransaction((schema) => schema);
 
 function defineBlock(transactions: object) {
-  return object({
+  return buildObjectSchema({
     hash: word,
     parentHash: word,
     sha3Uncles: word,
@@ -112,7 +112,7 @@ function defineBlock(transactions: object) {
     parentBeaconBlockRoot: word,
     size: quantity,
     transactions: listOf(transactions),
-    withdrawals: { ...listOf(object({})), maxItems: 0 },
+    withdrawals: { ...listOf(buildObjectSchema({})), maxItems: 0 },
     uncles: listOf(word),
   });
 }
@@ -124,22 +124,25 @@ const schemas = {
   receipt,
   transaction: minedTransaction,
   waitingTransaction: defineTransaction(() => ({ type: "null" })),
-  feeHistory: object(
+  feeHistory: buildObjectSchema(
     { oldestBlock: quantity, baseFeePerGas: listOf(quantity), gasUsedRatio: listOf(share) },
     { reward: listOf(listOf(quantity)), baseFeePerBlobGas: listOf(quantity), blobGasUsedRatio: listOf(share) },
   ),
-  proof: object({
+  proof: buildObjectSchema({
     address,
     balance: quantity,
     nonce: quantity,
     codeHash: word,
     storageHash: word,
     accountProof: listOf(bytes),
-    storageProof: listOf(object({ key: text("^0x[0-9a-f]{0,64}$"), value: quantity, proof: listOf(bytes) })),
+    storageProof: listOf(buildObjectSchema({ key: text("^0x[0-9a-f]{0,64}$"), value: quantity, proof: listOf(bytes) })),
   }),
-  accessListResult: object({ accessList, gasUsed: quantity }, { error: { type: "string" } }),
+  accessListResult: buildObjectSchema({ accessList, gasUsed: quantity }, { error: { type: "string" } }),
   syncing: {
-    oneOf: [{ const: false }, object({ startingBlock: quantity, currentBlock: quantity, highestBlock: quantity })],
+    oneOf: [
+      { const: false },
+      buildObjectSchema({ startingBlock: quantity, currentBlock: quantity, highestBlock: quantity }),
+    ],
   },
 } as const;
 

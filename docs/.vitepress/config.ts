@@ -7,7 +7,7 @@ import { promql } from "./promql.ts";
 const root = join(import.meta.dirname, "../..");
 
 /** Pages of a folder, as the sidebar lists them. */
-function pagesIn(folder: string) {
+function listPagesIn(folder: string) {
   return globSync("*.md", { cwd: join(root, folder) })
     .toSorted()
     .map((file) => ({ text: basename(file, ".md").replaceAll("-", " "), link: `/${folder}/${basename(file, ".md")}` }));
@@ -61,11 +61,11 @@ export default defineConfig({
           { text: "Getting started", link: "/docs/getting-started" },
         ],
       },
-      { text: "Guides", items: pagesIn("docs/guides") },
-      { text: "Concepts", items: pagesIn("docs/concepts") },
-      { text: "Reference", items: pagesIn("docs") },
-      { text: "Runbooks", collapsed: true, items: pagesIn("docs/runbooks") },
-      { text: "Decisions", collapsed: true, items: pagesIn("docs/decisions") },
+      { text: "Guides", items: listPagesIn("docs/guides") },
+      { text: "Concepts", items: listPagesIn("docs/concepts") },
+      { text: "Reference", items: listPagesIn("docs") },
+      { text: "Runbooks", collapsed: true, items: listPagesIn("docs/runbooks") },
+      { text: "Decisions", collapsed: true, items: listPagesIn("docs/decisions") },
     ],
   },
 });

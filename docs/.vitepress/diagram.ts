@@ -3,7 +3,7 @@ import { renderMermaidSVG } from "beautiful-mermaid";
 /** The site's own colours, so that a diagram is dark where the page is. */
 const colours = { bg: "var(--vp-c-bg)", fg: "var(--vp-c-text-1)", muted: "var(--vp-c-text-2)", transparent: true };
 
-/** How small a diagram may be drawn so that it fits: its letters can still be read. */
+/** Smallest scale at which a diagram is drawn to fit: its letters can still be read. */
 const smallest = 0.75;
 
 /**

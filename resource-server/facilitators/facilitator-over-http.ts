@@ -59,7 +59,10 @@ export function createFacilitatorOverHttp(
       );
     const parsed = schema.safeParse(parseJson(text));
     if (status === 200 && parsed.success) return parsed.data;
-    throw new FacilitationError("unintelligible", `${where} is not an x402 facilitator: ${status} ${formatExcerpt(text)}`);
+    throw new FacilitationError(
+      "unintelligible",
+      `${where} is not an x402 facilitator: ${status} ${formatExcerpt(text)}`,
+    );
   }
 
   async function fetchAnswer(

@@ -39,7 +39,8 @@ export async function downloadArchive(
     if (response.status === 416 && part.sizeBytes > 0) return await computeHash(part.sizeBytes, place.archive);
     const fromBytes = readStart(response, part.sizeBytes, url);
     const totalBytes = readTotal(response, fromBytes);
-    if (totalBytes !== undefined && totalBytes > settings.archive.limitBytes) throw tooLarge(url, totalBytes, settings);
+    if (totalBytes !== undefined && totalBytes > settings.archive.limitBytes)
+      throw createSizeError(url, totalBytes, settings);
     await rememberOrigin(place, url, response);
     const hash = createHash("sha256");
     if (fromBytes > 0) await hashFile(hash, place.archive, fromBytes);
@@ -54,7 +55,8 @@ export async function downloadArchive(
       hash.update(chunk);
       await file.write(chunk, 0, chunk.length, progress.doneBytes());
       progress.add(chunk.length);
-      if (progress.doneBytes() > settings.archive.limitBytes) throw tooLarge(url, progress.doneBytes(), settings);
+      if (progress.doneBytes() > settings.archive.limitBytes)
+        throw createSizeError(url, progress.doneBytes(), settings);
     }
     if (totalBytes !== undefined && progress.doneBytes() < totalBytes) throw new Error("the connection ended early");
     await file.sync();
@@ -128,7 +130,7 @@ async function hashFile(hash: Hash, path: string, sizeBytes: number): Promise<vo
   for await (const chunk of createReadStream(path, { end: sizeBytes - 1 })) hash.update(chunk as Uint8Array);
 }
 
-function tooLarge(url: string, foundBytes: number, { archive }: RestoreSettings): RestoreError {
+function createSizeError(url: string, foundBytes: number, { archive }: RestoreSettings): RestoreError {
   return new RestoreError(
     `${stripQuery(url)} has ${foundBytes} bytes; at most ${archive.limitBytes} are taken (GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES)`,
   );

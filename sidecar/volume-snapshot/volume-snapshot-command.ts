@@ -82,16 +82,18 @@ export async function takeSnapshot(
   };
   const made = await api.request("POST", path, signal, { group, body: manifest });
   // A job that was killed after its request finds the snapshot there when it runs again within the same second.
-  if (made.status !== 201 && made.status !== 409) throw refused(`no snapshot of ${claim} was taken`, made, "create");
+  if (made.status !== 201 && made.status !== 409)
+    throw createRefusal(`no snapshot of ${claim} was taken`, made, "create");
   log.info({ event: "snapshot-taken", name }, `took the snapshot ${name} of ${claim}`);
   const query = `?labelSelector=${encodeURIComponent(`${claimLabel}=${claim}`)}`;
   const listed = await api.request("GET", `${path}${query}`, signal, { group });
   const parsed = listSchema.safeParse(listed.body);
-  if (listed.status !== 200 || !parsed.success) throw refused("the snapshots can't be listed", listed, "list");
+  if (listed.status !== 200 || !parsed.success) throw createRefusal("the snapshots can't be listed", listed, "list");
   const deleted = listOldest(parsed.data.items, keep);
   for (const old of deleted) {
     const gone = await api.request("DELETE", `${path}/${encodeURIComponent(old)}`, signal, { group });
-    if (![200, 202, 404].includes(gone.status)) throw refused(`the snapshot ${old} was not deleted`, gone, "delete");
+    if (![200, 202, 404].includes(gone.status))
+      throw createRefusal(`the snapshot ${old} was not deleted`, gone, "delete");
     log.info({ event: "snapshot-deleted", name: old }, `deleted the snapshot ${old}; ${keep} are kept`);
   }
   return { name, deleted };
@@ -106,7 +108,7 @@ function listOldest(items: Listed, keep: number): readonly string[] {
   return newestFirst.slice(keep).map(({ metadata }) => metadata.name);
 }
 
-function refused(what: string, response: KubernetesResponse, verb: string): DriverError {
+function createRefusal(what: string, response: KubernetesResponse, verb: string): DriverError {
   return new DriverError(
     `${what}: ${readKubernetesMessage(response)}; grant ${verb} on volumesnapshots, and see to it that the cluster has the snapshot controller.`,
   );

@@ -14,7 +14,12 @@ const phrases = [
   {
     // A setting may be none: `restart.driver is none`. So may what a place holds: where there is none.
     phrase: /(?<!there |driver |runner |runner` )\b(?:is|are|was|were) none\b/i,
-    instead: "what it is not: is no address, is invalid, is not one of them",
+    instead: "what it is not: is not an address, is invalid, is not one of them",
+  },
+  {
+    phrase:
+      /(?<!there |why )\bis no (?:address|amount|file|JSON(?:-RPC)?|list|number|object|path|price|regular file|text|URL|version)\b/i,
+    instead: "is not an address, is not JSON",
   },
   // Not `for (const pid of before)`.
   { phrase: /\bof before\b(?!\)| ===)/i, instead: "old, previous, earlier or former" },
