@@ -53,7 +53,7 @@ const syncConcurrently = promisify(fdatasync);
 /**
  * Opens a file of lines, mode 0600, and heals its end: a line that a killed process or a lost machine left half written is cut off.
  *
- * @throws the file system's own error, and an error for what is no file of lines.
+ * @throws the file system's own error, and an error for anything that is not a file of lines.
  */
 export function openAuditFile(options: AuditFileOptions): AuditFile {
   const { path } = options;

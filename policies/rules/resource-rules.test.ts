@@ -32,7 +32,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       buildDockerContainer({ image: "gatehouse:latest" }),
       /gatehouse:latest, which names no digest/,
     ],
-    ["an image that is no text", buildDockerContainer({ image: 7 }), /names no image/],
+    ["an image that is not text", buildDockerContainer({ image: 7 }), /names no image/],
     ["an image from an allowed registry", buildStatefulSet(), undefined],
     [
       "an image from elsewhere",
