@@ -235,7 +235,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   [
     "a key of zeros",
     { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: `0x${"0".repeat(64)}` },
-    /signer\.privateKey is no private key/,
+    /signer\.privateKey is not a private key/,
   ],
   [
     "another chain",
