@@ -13,32 +13,32 @@ const warmUpMs = 3_000;
 /** Time between two attacks, in which connections are closed. */
 const settleMs = 2_000;
 
-/** What came of a time with an attack, or without one. */
+/** Measurements of one phase: some seconds under one attack, or under none. */
 export type Phase = Readonly<{
   attack: string;
-  /** How often attackers reached the gateway: connections opened, or answers. */
+  /** Connections that attackers opened, and answers that they got. */
   reached: number;
   requests: number;
-  /** What other callers' requests to the gateway took, 99 of 100 at most; of those that failed, all their time. */
+  /** 99th percentile of the time that other callers' requests to the gateway took; a failed one counts with all its time. */
   p99Ms: number;
-  /** 95 of 100 requests took so long at most in the middle one of the phase's seconds, the seconds sorted by just that. */
+  /** Median, over the phase's seconds, of the 95th percentile in each. */
   secondP95Ms: number;
   worstMs: number;
-  /** The same of callers who ask the node itself: what the machine, and nothing of Gatehouse, does to a request. */
+  /** 99th percentile for callers who ask the node itself: what the machine, and nothing of Gatehouse, does to a request. */
   controlP99Ms: number;
-  /** What was wrong with answers to other callers. */
+  /** Faults of answers to other callers. */
   failures: readonly string[];
-  /** What the page and the probe said that they did not say before. */
+  /** Messages of the page and the probe that they did not show before the attacks. */
   told: readonly string[];
   /** Whether the page said that the gateway itself is slow. */
   isCalledSlow: boolean;
   memoryMiB: number;
 }>;
 
-/** What came of it all. */
+/** Results of a run; `ends` counts how often the sidecar ended. */
 export type AttackReport = Readonly<{ undisturbed: Phase; attacked: readonly Phase[]; peakMiB: number; ends: number }>;
 
-/** How long all of it takes, and which attacks are made; by default all. */
+/** Seconds that all phases take together, and the attacks to make, by name; by default all. */
 export type AttackOptions = Readonly<{ seconds: number; only?: readonly string[] | undefined }>;
 
 /** Attacks a sidecar in every way, one after the other, while well-behaved callers use it and somebody watches its page. */

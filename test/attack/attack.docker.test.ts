@@ -9,10 +9,10 @@ import { chosenAttacks, toldChoice } from "./chosen-attacks.ts";
 import { judgeMs, computeMaxP99Ms, stillSlow, judgePhase } from "./verdict.ts";
 
 const found = await findEngine();
-/** How long all phases take together: one without an attack, and one for each. */
+/** Seconds that all phases take together: one without an attack, and one for each. */
 const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 7 * (1 + chosenAttacks.length));
 
-/** What others wait even then, at most: each of them is answered. */
+/** Longest time that other callers wait even then: each of them is answered. */
 const mostWaitMs = 10_000;
 
 /** Callers who wait so long in most seconds feel it; where none waits so long, nobody does. */

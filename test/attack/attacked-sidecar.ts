@@ -6,7 +6,7 @@ import { writeOwnedConfig } from "../support/node/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "#daemon/testing/until.ts";
 
-/** What the deployment gives a sidecar (`infra/docker/container-args.ts`), and fewer file descriptors than most engines and pods give. */
+/** Resources that the deployment gives a sidecar (`infra/docker/container-args.ts`), with fewer file descriptors than most engines and pods give. */
 export const limits = { memoryMebibytes: 512, cpus: 1, descriptors: 1_024 } as const;
 
 /** A sidecar before a node, to be attacked. */
@@ -16,11 +16,11 @@ export type AttackedSidecar = AsyncDisposable &
     statusUrl: string;
     /** Resident memory of its process, now and at most (proc(5)). */
     memory: () => Promise<Readonly<{ nowMiB: number; peakMiB: number }>>;
-    /** How often it ended since it was started, whoever started it again. */
+    /** Number of times that it has ended since it was started, whoever started it again. */
     ends: () => Promise<number>;
   }>;
 
-/** How the deployment confines a sidecar, but for its network. */
+/** Options by which the deployment confines a sidecar, except for its network. */
 const confinement: readonly string[] = [
   "--network=host",
   "--read-only",
@@ -97,7 +97,7 @@ export async function startContainedSidecar(image: string, nodePort: number): Pr
   };
 }
 
-/** The service's own process; the container's first is the one that reaps. */
+/** Finds the service's own process; the container's first is the one that reaps. */
 async function processOf(container: TestContainer): Promise<number> {
   const init = await container.inspect("{{.State.Pid}}");
   const children = await readFile(`/proc/${init}/task/${init}/children`, "utf8");
@@ -110,7 +110,7 @@ function memoryIn(status: string) {
   return { nowMiB: mebibytes("VmRSS"), peakMiB: mebibytes("VmHWM") };
 }
 
-/** A workspace whose node needs no correction, and the settings of a sidecar next to it that are not by default. */
+/** Prepares a workspace whose node needs no correction, and the settings of a sidecar next to it that differ from the defaults. */
 async function prepare(nodePort: number) {
   const [gatewayPort = 0, statusPort = 0] = await findFreePorts(2);
   const node = await createFakeNode();

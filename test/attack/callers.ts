@@ -8,16 +8,16 @@ const callers = 4;
 const betweenMs = 40;
 /** Each caller opens a new connection after so many requests. */
 const requestsOfConnection = 25;
-/** How long a caller waits: what has no answer by then has failed. */
+/** Longest time that a caller waits: a request without an answer by then has failed. */
 const answerTimeoutMs = 10_000;
 
-/** What a caller met with: when it asked, how long the answer took, and what was wrong with it. */
+/** One request of a caller: when it was sent, how long the answer took, and what was wrong with it, if anything. */
 export type Sample = Readonly<{ atMs: number; tookMs: number; failure: string | undefined }>;
 
 /** Callers at their work. Disposing of them ends it. */
 export type Callers = AsyncDisposable &
   Readonly<{
-    /** What callers met with from a time to another, what they still wait for included. */
+    /** Requests that were made between two moments, those still waiting for an answer included. */
     between: (fromMs: number, toMs: number) => readonly Sample[];
   }>;
 

@@ -10,5 +10,5 @@ export const chosenAttacks: readonly string[] = [
   ...allAttacks.slice(-1),
 ].map(({ name }) => name);
 
-/** What a run says of its choice. */
+/** Line that a run prints about its choice. */
 export const toldChoice = `attacks: ${chosenAttacks.join(", ")} (chosen again by GATEHOUSE_FUZZ_SEED=${seed})`;

@@ -6,7 +6,7 @@ export const stillSlow: ReadonlySet<string> = new Set(["all at a time"]);
 /** Others' p99 may be so many times what it is undisturbed, or what that is taken for where it is less than the machine's own doing. */
 const mostSlowdown = 3;
 /**
- * What a shared machine does to a request by itself: below it nothing is told apart, so that on a quiet one the bound is three times this, and more than three
+ * Delay that a shared machine adds by itself: below it nothing is told apart, so that on a quiet one the bound is three times this, and more than three
  * times what others wait undisturbed (6 to 9 ms). In the first seconds of an attack, while its burst lasts, the garbage collector's threads use up the
  * share of a container with one CPU, which is then stopped for up to 70 ms (cgroups, `cpu.cfs_period_us`): under huge batches that makes a p99 of up to 47 ms.
  */
@@ -19,12 +19,12 @@ const noiseMs = 30;
  */
 const requestsForP99 = 3_000;
 
-/** What others waited in a phase, as it is judged: their p99, in a short phase their p95 in its middle second. */
+/** Returns the wait by which a phase is judged: other callers' p99, in a short phase their p95 in its middle second. */
 export function judgeMs({ requests, p99Ms, secondP95Ms }: Phase): number {
   return requests < requestsForP99 ? secondP95Ms : p99Ms;
 }
 
-/** The p99 that others may have meanwhile: three times the longest of what they had undisturbed, of the machine's own delays, and of noise. */
+/** Computes the highest p99 that other callers may have meanwhile: three times the largest of their undisturbed p99, the machine's own delays, and noise. */
 export function computeMaxP99Ms(undisturbed: Phase, phase: Phase): number {
   return mostSlowdown * Math.max(undisturbed.p99Ms, phase.controlP99Ms, noiseMs);
 }

@@ -3,10 +3,10 @@ import type { AttackedSidecar } from "./attacked-sidecar.ts";
 
 /** Time between two looks. */
 const betweenMs = 500;
-/** How long a look at the page may take. */
+/** Longest time that a look at the page may take. */
 const answerTimeoutMs = 5_000;
 
-/** What somebody who watches the page sees, and what a probe does. */
+/** One look at the page, and at the probe. */
 export type Sight = Readonly<{
   atMs: number;
   /**
@@ -16,7 +16,7 @@ export type Sight = Readonly<{
   changed: readonly string[];
   /** Whether the page says that the gateway itself is slow. */
   isCalledSlow: boolean;
-  /** What `/readyz` answered other than 200. */
+  /** Answer of `/readyz` other than 200, or why there was no answer. */
   notReady: string | undefined;
   memoryMiB: number;
 }>;
@@ -27,7 +27,7 @@ export type Witness = AsyncDisposable & Readonly<{ sights: readonly Sight[] }>;
 /** Conditions about the sidecar itself. */
 const ofTheSidecar: ReadonlySet<string> = new Set(["GatewayResponsive", "FileDescriptorsLeft"]);
 
-/** What is said of the calls themselves, whose number and fate the attack changes; that the node fails is not among it. */
+/** Conditions about the calls themselves, each with its reason: the attack changes their number and fate. A failing node is not one of them. */
 const aboutCallers: ReadonlySet<string> = new Set([
   "CallsAnswered Answered",
   "CallsAnswered Shed",
@@ -71,7 +71,7 @@ async function lookAt({ statusUrl }: AttackedSidecar): Promise<Page> {
 
 const isSlow = ({ type, status }: Condition) => type === "GatewayResponsive" && status === "False";
 
-/** The verdict, where it is neither what it was nor that something is wrong: the node serves throughout. */
+/** Returns the verdict if it is neither what it was nor that something is wrong: the node serves throughout. */
 function judged({ verdict: { level } }: Page, { verdict }: Page): readonly string[] {
   return verdict.level === level || verdict.level === "wrong" ? [] : [`verdict ${verdict.level}: ${verdict.message}`];
 }

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { Measurement } from "./measurement.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
 
-/** What a section measured against targets, by the part's name. */
+/** Measurements of a section that have targets, by the part's name. */
 type Measured = ReadonlyMap<string, readonly Measurement[]>;
 
 /**

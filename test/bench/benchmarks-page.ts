@@ -76,7 +76,7 @@ export async function writeBenchmarksPage(): Promise<void> {
   await writeFile(pageFile, printBenchmarks(await readResults()));
 }
 
-/** A Markdown table of cells that are plain text. */
+/** Formats a Markdown table of cells that are plain text. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   return formatTable(
     head,

@@ -7,7 +7,7 @@ import { signPayment, type PaymentBody } from "../support/facilitator/signed-pay
 import { startPaymentChain } from "../support/payments/payment-chain.ts";
 import { explainMissingPostgres, startPostgres } from "../support/postgres.ts";
 
-/** What one store did, in calls a second. */
+/** Speed of one store, in calls per second. */
 type Speed = Readonly<{ store: string; verify: number; settle: number }>;
 
 const blockTimeSeconds = 0.2;
@@ -54,7 +54,7 @@ async function sign(count: number): Promise<readonly PaymentBody[]> {
   return payments;
 }
 
-/** Makes calls, some at a time, each with the next payment; every one has to go well. */
+/** Makes calls, some at a time, each with the next payment, and returns how many per second; every one has to go well. */
 async function perSecond(
   calls: number,
   payments: readonly PaymentBody[],

@@ -70,7 +70,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** What a program says of its version, on whichever output, whatever its exit code. */
+/** Returns the first line that a program prints about its version, on whichever output, whatever its exit code. */
 function firstLine(command: string, flag: string): string {
   const text = execFileSync("sh", ["-c", `${command} ${flag} 2>&1 || true`], { encoding: "utf8" });
   return text.split("\n", 1)[0] ?? "";

@@ -4,7 +4,7 @@ export type Measurement = Readonly<{
   target: string;
   measured: string;
   isMet: boolean;
-  /** How it was measured, where the name does not say it. */
+  /** Method of measuring, if the name does not say it. */
   how?: string;
 }>;
 

@@ -6,7 +6,7 @@ const runSchema = z.strictObject({
   date: z.iso.date(),
   /** Processors, and the versions of what took part. */
   machine: z.string(),
-  /** How the run was made, and what else the machine did. */
+  /** Size of the run, and the machine's load before it. */
   conditions: z.string(),
   measurements: z.array(
     z.strictObject({

@@ -3,9 +3,8 @@ import { writeBenchmarksPage } from "./benchmarks-page.ts";
 import type { Measurement } from "./measurement.ts";
 import { readResults, writeResults } from "./results.ts";
 
-/** How the parts were run. */
 export type RunOptions = Readonly<{
-  /** How the run was made, such as "3 rounds of 4 s". */
+  /** Size of the run, such as "3 rounds of 4 s". */
   how?: string;
   /** Versions of other programs that took part. */
   programs?: readonly string[];

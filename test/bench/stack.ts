@@ -29,7 +29,7 @@ function coldStarts({ output }: RunningStack): Row[] {
   }));
 }
 
-/** What is requested of one part of the stack a thousand times. */
+/** Request that one part of the stack gets a thousand times. */
 type Load = Readonly<{ name: string; url: string; body?: string }>;
 
 function loads({ ports }: RunningStack): readonly Load[] {

@@ -88,7 +88,7 @@ function byTurn(one: Measured, other: Measured): number {
   return other.times.longestMs - one.times.longestMs;
 }
 
-/** The best of some runs, of a message that is small enough to be taken. */
+/** Returns the best of several runs of a message, made smaller until it fits into `bodyBytes`. */
 async function measured(shape: MessageShape): Promise<Measured> {
   const body = buildMessage(shape);
   if (body.length > bodyBytes)
@@ -113,7 +113,7 @@ async function confirm(shape: MessageShape, bytes: number): Promise<Confirmed> {
   return { shape, bytes, times: best, medianMs: at(0.5), worstMs: at(1) };
 }
 
-/** Each filling in each frame, at the sizes about which limits stand, alone and in batches. */
+/** Lists each filling in each frame, at the sizes about which limits stand, alone and in batches. */
 function firstShapes(): readonly MessageShape[] {
   return shapeMethods.flatMap((method) =>
     Array.from({ length: countFrames(method) }, (_, frame) =>
@@ -128,7 +128,7 @@ function firstShapes(): readonly MessageShape[] {
   );
 }
 
-/** A shape with one of its numbers changed. */
+/** Returns a shape with one of its numbers changed. */
 function changed(shape: MessageShape): MessageShape {
   const pick = <T>(from: readonly T[], otherwise: T) => from[Math.floor(random() * from.length)] ?? otherwise;
   const [first, second] = shape.atoms;
@@ -148,7 +148,7 @@ function changed(shape: MessageShape): MessageShape {
   }
 }
 
-/** The same in an order by chance, so that those that there is time for are some of each kind. */
+/** Sorts items at random, so that those that there is time for are some of each kind. */
 function shuffled<Item>(items: readonly Item[]): readonly Item[] {
   return items
     .map((item) => ({ item, place: random() }))
@@ -156,7 +156,7 @@ function shuffled<Item>(items: readonly Item[]): readonly Item[] {
     .map(({ item }) => item);
 }
 
-/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
+/** Creates a generator of numbers from 0 to 1 that a seed repeats (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

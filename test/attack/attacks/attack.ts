@@ -1,12 +1,12 @@
-/** What an attack is aimed at. Attackers come from their own addresses, `127.0.3.x`, other callers from others. */
+/** Address under attack. Attackers come from their own addresses, `127.0.3.x`, other callers from others. */
 export type Target = Readonly<{ host: string; port: number }>;
 
 /** One way to do harm with nothing but a connection to the public listener. It ends soon after its signal aborts, and never throws. */
 export type Attack = Readonly<{
   name: string;
-  /** What it does, in words for a report. */
+  /** The attack in words, for a report. */
   what: string;
-  /** How many attackers there are. Each has to reach the gateway at least once, or nothing was attacked. */
+  /** Number of attackers. Each has to reach the gateway at least once, or nothing was attacked. */
   attackers: number;
   run: (target: Target, signal: AbortSignal) => Promise<void>;
 }>;

@@ -5,7 +5,7 @@ import { formatAttackerAddress, type Target } from "./attack.ts";
 
 /** Shortest time between two deeds of one attacker: so the machine is left to those who are measured. */
 const breathMs = 5;
-/** How long an attacker waits for an answer. */
+/** Longest time that an attacker waits for an answer. */
 const answerTimeoutMs = 20_000;
 
 let reached = 0;
@@ -15,7 +15,7 @@ export function countReached(): void {
   reached += 1;
 }
 
-/** How often attackers have reached the gateway since the last count. */
+/** Returns how often attackers have reached the gateway since the last call. */
 export function takeReached(): number {
   const count = reached;
   reached = 0;

@@ -4,7 +4,7 @@ import { asMany, buildCall, createPoster } from "./attacker.ts";
 const bodyBytes = 5_242_880;
 const connections = 3;
 
-/** Repeats a piece, with its number, as often as fits in a body besides what stands around it. */
+/** Repeats a piece, with its number, as often as fits in a body between `before` and `after`. */
 function filled(before: string, piece: (at: number) => string, after: string): Buffer {
   const parts: string[] = [];
   let size = before.length + after.length;
@@ -19,7 +19,7 @@ function filled(before: string, piece: (at: number) => string, after: string): B
 
 const call = (method: string) => `{"jsonrpc":"2.0","id":1,"method":"${method}","params":`;
 
-/** Legal JSON of 5 MiB under one method name each, of the shapes that cost most to read. */
+/** Builds legal JSON of 5 MiB under one method name each, of the shapes that cost most to read. */
 function bodies(): readonly Buffer[] {
   return [
     filled(`${call("eth_call")}[`, () => "{}", "]}"),

@@ -4,7 +4,7 @@ import { start, type BenchProcess } from "./proxies.ts";
 
 const source = new URL("answering-node.c", import.meta.url).pathname;
 
-/** What a node answers: bodies from `leastBytes` to `mostBytes`, evenly on a logarithmic scale. */
+/** Sizes of a node's answers: bodies from `leastBytes` to `mostBytes`, evenly on a logarithmic scale. */
 export type NodeAnswers = Readonly<{
   leastBytes: number;
   mostBytes: number;
@@ -12,7 +12,7 @@ export type NodeAnswers = Readonly<{
   framing: "length" | "chunked";
 }>;
 
-/** Compiles the answering node; gives the path of its program. */
+/** Compiles the answering node, and returns the path of its program. */
 export function buildAnsweringNode(folder: string): string {
   const program = join(folder, "answering-node");
   execFileSync("cc", ["-O2", "-o", program, source, "-lm"], { stdio: "inherit" });

@@ -10,7 +10,7 @@ import { cpu, drive, nameRow } from "./wrk.ts";
 /** Answers under a name. */
 export type NamedAnswers = NodeAnswers & Readonly<{ name: string }>;
 
-/** What a gateway behind a proxy, and before browsers' pages, is let do. */
+/** Settings of a gateway behind a proxy, called from browsers' pages. */
 export const settingsBehindProxies = { callers: { trustedProxies: ["127.0.0.1"], corsOrigins: ["*"] } };
 
 /** Measures the gateway behind proxies alone, for short answers. */

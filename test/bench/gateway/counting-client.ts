@@ -78,12 +78,12 @@ export function connectCounting(url: string, localAddress: string, text: string,
   return promise;
 }
 
-/** Bytes of the head that begins here, as far as they are known. */
+/** Counts the bytes of the head that begins here, as far as they are known. */
 function headBytes(bytes: Buffer, at: number): number {
   return bytes.length - at >= 2 && bytes[at + 1] !== inTwoBytes ? 2 : longestHead;
 }
 
-/** A short text as a client sends it, masked with zeros. */
+/** Encodes a short text as a client sends it, masked with zeros. */
 function maskedText(text: string): Buffer {
   return Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text, "latin1")]);
 }

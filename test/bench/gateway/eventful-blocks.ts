@@ -37,7 +37,7 @@ export async function makeBlocksEventful(anvilUrl: string): Promise<AsyncDisposa
   };
 }
 
-/** EVM code that logs the transfers, from account 1 to account 2, 3 and so on, and stops. */
+/** Builds EVM code that logs the transfers, from account 1 to account 2, 3 and so on, and stops. */
 function loggingCode(): Hex {
   return `0x${Array.from({ length: transfers }, (_, index) => logTransfer(index + 2)).join("")}00`;
 }
@@ -47,7 +47,7 @@ function logTransfer(to: number): string {
   return [push(to), push(1), `7f${transferTopic}`, push(32), push(0), "a3"].join("");
 }
 
-/** PUSH1 of a small number. */
+/** Encodes PUSH1 of a small number. */
 function push(number: number): string {
   return `60${number.toString(16).padStart(2, "0")}`;
 }

@@ -1,7 +1,7 @@
 import { quantile } from "../measurement.ts";
 import type { LoadResult } from "./wrk.ts";
 
-/** Measures things in turn, so many rounds, so that what disturbs the machine disturbs all; gives what each came to, by round. */
+/** Measures things in turn, so many rounds, so that what disturbs the machine disturbs all; returns the results of each, by round. */
 export async function measureInRounds<Name extends string>(
   rounds: number,
   measurements: Readonly<Record<Name, () => Promise<LoadResult>>>,
@@ -15,7 +15,7 @@ export async function measureInRounds<Name extends string>(
   return (name) => results.get(name) ?? [];
 }
 
-/** The median of what one figure of a thing is against that of another, round by round. */
+/** Computes the median ratio of one thing's figure to another's, round by round. */
 export function computeRatio(
   measured: readonly LoadResult[],
   base: readonly LoadResult[],
@@ -24,7 +24,7 @@ export function computeRatio(
   return byRound(measured, base, (one, other) => figure(one) / figure(other));
 }
 
-/** The median of what one figure of a thing is above that of another, round by round. */
+/** Computes the median difference between one thing's figure and another's, round by round. */
 export function computeAdded(
   measured: readonly LoadResult[],
   base: readonly LoadResult[],

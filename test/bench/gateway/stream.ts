@@ -44,7 +44,7 @@ export async function measureStreamedAnswers(): Promise<readonly Figure[]> {
   }
 }
 
-/** Clients that asked and do not read what comes. */
+/** Opens clients that request an answer and do not read it. */
 function stalledClients(port: number): Promise<readonly Socket[]> {
   const one = async () => {
     const socket = connect({ port, host: "127.0.0.1" });

@@ -12,7 +12,7 @@ export function print(title: string, rows: readonly Row[]): void {
   }
 }
 
-/** What a figure has to keep to. */
+/** Bound that a figure has to keep to. */
 export type Target = Readonly<{ most: number } | { least: number }>;
 
 /** A figure that has a target. */
@@ -30,7 +30,7 @@ function judgeOne({ what, figure, target }: Figure): Measurement {
   return { what, measured: String(Math.round(figure * 100) / 100), target: bound, isMet };
 }
 
-/** How many times a figure is over its most, or under its least. */
+/** Computes the ratio of a figure to its most, or of its least to the figure: above 1, the target is missed. */
 function excess({ figure, target }: Figure): number {
   return "most" in target ? figure / target.most : target.least / figure;
 }

@@ -6,7 +6,7 @@ import type { Row } from "./table.ts";
 
 const run = promisify(execFile);
 
-/** What one run of load came to. */
+/** Results of one run of load. */
 export type LoadResult = Readonly<{
   requests: number;
   requestsPerSecond: number;

@@ -12,7 +12,7 @@ const targetPercent = 1;
 /** Clock ticks per second of proc(5): 100 on every Linux that Node runs on. */
 const ticksPerSecond = 100;
 
-/** What a sidecar costs while nothing changes. */
+/** Measures the CPU time of a sidecar while nothing changes. */
 export async function measureIdle(): Promise<readonly Measurement[]> {
   await using node = await createFakeNode();
   await node.start();
@@ -41,7 +41,7 @@ export async function measureIdle(): Promise<readonly Measurement[]> {
   ];
 }
 
-/** User and system time of a process, and of its children that have ended. */
+/** Reads user and system time of a process, and of its children that have ended. */
 function cpuSeconds(pid: number): Readonly<{ own: number; children: number }> {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The name in brackets may hold blanks; what follows begins with the third field of proc(5).

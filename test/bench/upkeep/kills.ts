@@ -13,7 +13,7 @@ const pollMs = 1;
 
 type Kill = "before" | "during" | "after" | "torn" | "not repaired";
 
-/** Whether node.conf survives kill -9 at random instants of its correction. */
+/** Measures whether node.conf survives kill -9 at random instants of its correction. */
 export async function measureKills(): Promise<readonly Measurement[]> {
   const found = (await Promise.all(Array.from({ length: lanes }, killLane))).flat();
   const count = (kind: Kill) => found.filter((kill) => kill === kind).length;
@@ -52,7 +52,7 @@ async function killLane(): Promise<Kill[]> {
   return found;
 }
 
-/** How long corrections take that are left alone: the median of some. */
+/** Measures how long a correction takes that is left alone, in ms: the median of several. */
 async function correctionMs(node: FakeNode): Promise<number> {
   const upkeep = startUpkeepProcess(node, "none");
   await upkeep.right();

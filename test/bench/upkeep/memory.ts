@@ -14,7 +14,7 @@ const writeGapMs = 2;
 const targetMiB = 100;
 const targetGrowth = 0.05;
 
-/** What a sidecar holds after many passes, and whether it holds more and more. */
+/** Measures the memory of a sidecar after many passes, and whether it keeps growing. */
 export async function measureMemory(): Promise<readonly Measurement[]> {
   await using node = await createFakeNode();
   await node.start();
