@@ -11,9 +11,9 @@ import { isLong } from "../support/run-size.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 
 const execId = "ef".repeat(32);
-/** What the engine may take to answer; the default is five minutes and a half. */
+/** Time that the engine has to answer; the default is five and a half minutes. */
 const answerTimeoutMs = isLong ? 330_000 : 1_500;
-/** What a request may take to come; as long as by default. */
+/** Time that a client has to send a request; the default in a long run. */
 const requestTimeoutMs = isLong ? 5_000 : 1_500;
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;

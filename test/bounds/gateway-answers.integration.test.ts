@@ -11,7 +11,7 @@ import { startSmallGateway, storage, type SmallGateway } from "../support/gatewa
 
 /** So much that the cache's own bound is met before that of all that is held. */
 const heapMiB = 256;
-/** What the cache may hold, whose default is the first. */
+/** Room of the cache; the default in a long run. */
 const cacheBytes = isLong ? 67_108_864 : 16_777_216;
 /** Largest file of a policy, in bytes. */
 const fileBytes = 33_554_432;
@@ -137,7 +137,7 @@ const change = (text: string) => {
   renameSync(`${policyPath}.new`, policyPath);
 };
 
-/** Why the policy's file is not in force, as operators see it. */
+/** Reads why the policy's file is not in force, as operators see it. */
 const refusal = async () => {
   const { files } = (await (await fetch(`${gateway.urls.operations}/configuration`)).json()) as {
     files: readonly { path: string; refused?: string }[];

@@ -60,7 +60,7 @@ const buyDeaf = async (addresses: readonly string[]) => {
   return openMany(addresses.length, (at) => sendDeaf(payments[at] ?? "", addresses[at] ?? ""));
 };
 
-/** How many sales ended so, or in any way. */
+/** Counts the sales that ended so, or in any way. */
 const countEnds = async (outcome = "[\\w-]+") => {
   const metrics = await (await fetch(`${shop.urls["resource-server-operations"]}/metrics`)).text();
   const line = new RegExp(

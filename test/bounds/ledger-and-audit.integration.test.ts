@@ -94,7 +94,7 @@ async function startSmall(
   };
 }
 
-/** What the facilitator's log says of an event. */
+/** Lists the lines of the facilitator's log about an event. */
 const reported = (output: string, event: string) => output.split("\n").filter((line) => line.includes(`"${event}"`));
 
 const lines = (path: string) =>

@@ -23,11 +23,11 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, openMany, openRaw, type RawClient } from "../support/gateway/raw-call.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 
-/** What is under way at one time; each settlement of the default's number takes the machine some milliseconds to sign. */
+/** Most that is under way at one time; each settlement of the default's number takes the machine some milliseconds to sign. */
 const most = isLong ? { settlements: 1_000, payments: 256 } : { settlements: 20, payments: 20 };
-/** How long all of them may take to be under way, and their test. */
+/** Deadlines, in ms: for all of them to be under way, and for their test. */
 const [manyMs, testMs] = isLong ? [120_000, 290_000] : [generousMs, 120_000];
-/** How many ask at a time where one after another would take long. */
+/** Requests that are made at a time if one after another would take long. */
 const together = 20;
 
 const resources = new AsyncDisposableStack();

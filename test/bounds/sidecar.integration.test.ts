@@ -83,7 +83,7 @@ const head = () => ({
   timestamp: `0x${Math.floor(Date.now() / 1_000).toString(16)}`,
 });
 
-/** How many looks each range of the page has. */
+/** Counts the looks in each range of the page. */
 const looksOf = ({ history: { ranges } }: Status) => ranges.map(({ columns }) => columns.atMs.length);
 
 it("what the page remembers", async () => {

@@ -14,7 +14,7 @@ export type SmallService = ServiceProcess &
     expectWell: () => void;
   }>;
 
-/** How many times as fast its wall clock goes, its clock for how long something took, and its waits of five seconds end; see `hastened-clock.ts`. */
+/** Factors by which its wall clock and its monotonic clock go faster, and by which its waits of five seconds end sooner; see `hastened-clock.ts`. */
 export type Hastening = Readonly<{ clock?: number; monotonic?: number; waits?: number }>;
 
 type SmallOptions = Readonly<{
@@ -23,12 +23,12 @@ type SmallOptions = Readonly<{
   /** Most files that it may open. */
   descriptors?: number;
   args?: readonly string[];
-  /** Where it is, of a command that reports it another way than a service does. */
+  /** Reads the URLs of a command that reports them another way than a service does. */
   reports?: (child: ChildProcess) => Promise<ReadyUrls>;
   hastened?: Hastening;
 }>;
 
-/** What has a process do as `hastened-clock.ts` says. */
+/** URL of the module that hastens a process's clocks, imported before its program. */
 const hastenedClock = new URL("hastened-clock.ts", import.meta.url).href;
 
 /** Starts `gatehouse <service>` with a small heap and the environment alone. */
@@ -55,7 +55,7 @@ export async function startSmallService(
   };
 }
 
-/** When a process started, by which it is known from a later one of the same id (field 22 of proc(5)); of one that ended, "ended". */
+/** Reads the start time that tells a process from a later one of the same id (field 22 of proc(5)); "ended" if it has ended. */
 function readStartTicks(pid: number): string {
   try {
     const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");

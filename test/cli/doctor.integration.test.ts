@@ -43,7 +43,7 @@ describe("gatehouse doctor --drift", () => {
   }, 120_000);
   afterAll(() => resources.disposeAsync());
 
-  /** What a stack's outputs would be that gave the gateway this. */
+  /** Writes the outputs of a stack that gave the gateway this environment, and returns their path. */
   const outputs = async (given: Readonly<Record<string, string>> = environment) => {
     const operations = { status: "http://127.0.0.1:1/status", resourceServerMetrics: "http://127.0.0.1:1/metrics" };
     const configuration = {

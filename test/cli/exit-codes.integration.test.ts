@@ -12,7 +12,7 @@ const promised = [...page.matchAll(/^\| `?([a-z-]+)`? +\| (\d) /gm)].map(([, com
 const [, list = ""] = /^Services are (.+)$/m.exec(page) ?? [];
 const services = [...list.matchAll(/`([a-z-]+)`/g)].map(([, name = ""]) => name);
 
-/** What is long to bring about stands with what it belongs to. */
+/** Tests of exit codes that take long to bring about, by command and code. */
 const elsewhere: Readonly<Record<string, string>> = {
   "pay 0": "test/cli/pay.integration.test.ts",
   "pay 3": "test/cli/pay.integration.test.ts",

@@ -21,13 +21,14 @@ const withKeys = (protocol: string, place: string) =>
 const address = `0x${"2".repeat(40)}`;
 const signer = `0x${"7".repeat(63)}1`;
 
-/** What of the secrets stands in a text. */
+/** Lists the secrets that a text shows. */
 const shownIn = (text: string) => secrets.filter((secret) => text.includes(secret));
 
 let folder: string;
 let echo: Server;
-/** Where nobody listens, and where everything is answered with the request in the words of an error. */
+/** Address at which nobody listens. */
 const nowhere = "127.0.0.1:1";
+/** Address of a server that repeats every request in the words of an error. */
 let echoing: string;
 
 beforeAll(async () => {

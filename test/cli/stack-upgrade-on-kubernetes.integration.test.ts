@@ -39,7 +39,7 @@ const images = { old: `registry.example/node:0.16.2${digest}`, new: `registry.ex
 const nodePath = `/apis/apps/v1/namespaces/${namespace}/statefulsets/node`;
 const podPath = `/api/v1/namespaces/${namespace}/pods/node-0`;
 
-/** What the stack has deployed with that image. */
+/** Lists the manifests of the stack with that image. */
 const listStack = async (nodeImage: string): Promise<readonly Manifest[]> =>
   listManifests(
     await recordStack(
@@ -68,7 +68,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
     let controllers: StandInControllers;
     let directory: string;
     let config: Record<string, string | undefined>;
-    /** What Pulumi believes to run. */
+    /** Image that Pulumi believes to run. */
     let known: string;
     let exitCode: number;
     /** Whether the new version answers. */
@@ -248,7 +248,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
       (await readFile(join(directory, "node-workspace/data/chain"), "utf8")).trim().split("\n");
     const listNames = async (path: string): Promise<readonly string[]> =>
       ((await cluster.ask("GET", path)).body as { items: ClusterObject[] }).items.map(({ metadata: { name } }) => name);
-    /** What an upgrade has left in the cluster. */
+    /** Lists what an upgrade has left in the cluster. */
     async function listLeft(): Promise<readonly string[]> {
       const core = `/api/v1/namespaces/${namespace}`;
       const found = [

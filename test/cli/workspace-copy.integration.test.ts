@@ -50,7 +50,7 @@ async function fill(directory: string, version: string): Promise<void> {
   await writeFile(join(directory, "conf/node.conf"), `{ "of": "${version}" }`);
 }
 
-/** What a new version makes of the data: new files, files changed, and files gone. */
+/** Changes the data as a new version does: new files, files changed, and files gone. */
 async function ruin(directory: string): Promise<void> {
   await rm(join(directory, "data/link-of-old"));
   await writeFile(join(directory, "data/chain"), "ruined");

@@ -28,7 +28,7 @@ const run = promisify(execFile);
 
 let images: TestImages;
 
-/** What both files request; ports that are free now. */
+/** Builds the variables that both files require, with ports that are free now. */
 async function variables(prefix: string) {
   const [gateway = 0, status = 0, shop = 0] = await findFreePorts(3);
   const env = {

@@ -43,7 +43,7 @@ async function restartFrom(
   return runDocker("run", "--rm", ...shared, ...options, "--volume", `${root}:/app:ro`, image, "sh", "-c", script);
 }
 
-/** What the driver says of the node's start, in its own container. */
+/** Returns the start of the node as the driver reports it from its own container. */
 async function startSeenFrom(options: readonly string[], processName: string): Promise<string> {
   const program = `
     import { createSignalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";

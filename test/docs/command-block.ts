@@ -1,4 +1,4 @@
-/** What a reader types: one `sh` block of a page, and what the page says of it. */
+/** One `sh` block of a page, as a reader types it, and what the page says about it. */
 export type CommandBlock = Readonly<{
   page: string;
   /** Of its first fence, from 1. */
@@ -21,7 +21,7 @@ const comment = /^ *<!-- (not run|run by|exit status|runs on)(?:: (.+))? -->$/;
 
 type Fenced = Readonly<{ language: string; text: string; end: number }>;
 
-/** The fenced block that begins at this line; undefined where none does, or where it has no end. */
+/** Finds the fenced block that begins at this line; undefined if none does, or if it has no end. */
 function fencedAt(lines: readonly string[], start: number): Fenced | undefined {
   const [opening, indent = "", language = ""] = fence.exec(lines[start] ?? "") ?? [];
   if (opening === undefined) return undefined;
@@ -31,14 +31,14 @@ function fencedAt(lines: readonly string[], start: number): Fenced | undefined {
   return { language, text: inside.join("\n"), end: start + 1 + length };
 }
 
-/** The line before this one that is not blank, or after it, where `step` is 1. */
+/** Finds the nearest line before this one that is not blank, or after it if `step` is 1. */
 function neighbour(lines: readonly string[], from: number, step: -1 | 1): number {
   let at = from + step;
   while (lines[at]?.trim() === "") at += step;
   return at;
 }
 
-/** What the comments directly before a block say of it. */
+/** Reads the comments directly before a block, by name. */
 function saidBefore(lines: readonly string[], start: number): ReadonlyMap<string, string> {
   const said = new Map<string, string>();
   let at = neighbour(lines, start, -1);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 
-/** What `llms.txt` lists, each part by the pages that it has. */
+/** Parts of `llms.txt`, each with its pages. */
 const parts: readonly (readonly [string, readonly string[]])[] = [
   ["Start", ["README.md", "docs/getting-started.md"]],
   ["Guides", ["docs/guides/*.md"]],
@@ -12,7 +12,7 @@ const parts: readonly (readonly [string, readonly string[]])[] = [
   ["Parts", ["*/README.md"]],
 ];
 
-/** A page's heading, and the first sentence below it. */
+/** Reads a page's heading, and the first sentence below it. */
 function summaryOf(page: string): Readonly<{ title: string; sentence: string }> {
   const text = readFileSync(join(root, page), "utf8").replaceAll(/<!--[^]*?-->/g, "");
   const title = /^# (.+)$/m.exec(text)?.[1] ?? page;

@@ -1,4 +1,4 @@
-/** Of a line, what a run repeats: numbers and hashes differ from run to run, and with their lengths the blanks and rules of a table. */
+/** Masks what differs from run to run: numbers and hashes, and with their lengths the blanks and rules of a table. */
 function masked(line: string): string {
   return line
     .replaceAll(/0x[0-9a-fA-F]+/g, "0x#")
@@ -15,7 +15,7 @@ function linesOf(text: string): readonly string[] {
     .filter((line) => line !== "");
 }
 
-/** A line of a page as a pattern: `…` stands for any text. */
+/** Builds the pattern of a page's line: `…` stands for any text. */
 function patternOf(line: string): RegExp {
   const parts = line.split("…").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join(".*")}$`);

@@ -9,7 +9,7 @@ const settings = [
   ...readFileSync(join(root, "docs/settings.md"), "utf8").matchAll(/\[`([\w.]+)`\].*\| `?([^`|]+)`? \|$/gm),
 ].map(([, key = "", value = ""]) => ({ key, value: Number(value) }));
 
-/** How many of a setting's own unit each unit of a page is, by the end of the setting's name. */
+/** Sizes of a page's units in a setting's own unit, by the end of the setting's name. */
 const units: readonly Readonly<{ end: RegExp; sizes: Readonly<Record<string, number>> }>[] = [
   {
     end: /Ms$/,
@@ -21,7 +21,7 @@ const units: readonly Readonly<{ end: RegExp; sizes: Readonly<Record<string, num
 
 const numbers: Readonly<Record<string, number>> = { a: 1, an: 1, two: 2, three: 3, four: 4, five: 5, ten: 10 };
 
-/** What a page says of a setting. */
+/** Setting that a page names, and the words that stand behind it. */
 type Stated = Readonly<{ key: string; words: string }>;
 
 /** The settings of a page that a default stands behind, in brackets; in the cells of a table of bounds, behind a comma. */
@@ -51,7 +51,7 @@ function defaultsOf(key: string): readonly number[] {
   return found.map(({ value }) => value).filter((value) => !Number.isNaN(value));
 }
 
-/** What is stated as another number than any service's default. */
+/** Lists the statements that differ from every service's default. */
 function findWrong(stated: readonly Stated[]): readonly string[] {
   return stated.flatMap(({ key, words }) => {
     const number = readNumber({ key, words });

@@ -17,7 +17,7 @@ const resources = new AsyncDisposableStack();
 let chain: PaymentChain;
 let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
 const payee = testAccount(2).address;
-/** Who tries again after the crash has to say so. */
+/** Idempotency key of a caller; one who tries again after the crash has to repeat it. */
 const sale = "a-sale";
 
 beforeAll(async () => {
@@ -46,13 +46,13 @@ async function mineUntil<T>(work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** The age of its oldest settlement, as it reports to Prometheus. */
+/** Reads the age of its oldest settlement, as it reports to Prometheus. */
 async function oldestSeconds({ operationsUrl }: RunningFacilitator): Promise<number> {
   const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
   return Number(/^gatehouse_facilitator_oldest_settlement_seconds (.+)$/m.exec(metrics)?.[1]);
 }
 
-/** What a client that is cut off sees. */
+/** Expects that a client is cut off. */
 async function cutOff(work: Promise<unknown>): Promise<void> {
   await expect(work).rejects.toThrow(/fetch failed/);
 }

@@ -13,7 +13,7 @@ import { signPayment } from "../support/facilitator/signed-payment.ts";
 /** Descriptors that the service may have, and connections that nobody asks anything on. */
 const descriptors = 160;
 const idleConnections = 400;
-/** How long they last at least: minutes in `npm run test:long`, and wherever somebody requests them. */
+/** Shortest time for which they are held, in seconds; minutes in `npm run test:long`. */
 const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 1);
 /** Rounds that are made at least, however slow the machine is. */
 const rounds = 4;

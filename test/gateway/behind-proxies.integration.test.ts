@@ -46,7 +46,7 @@ async function callsFrom(localAddress: string, url: string, count: number): Prom
   return statuses;
 }
 
-/** What comes back for these bytes until the peer closes. */
+/** Sends these bytes, and reads what comes back until the peer closes. */
 async function rawFrom(localAddress: string, url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), localAddress });

@@ -12,7 +12,7 @@ const skipped = program === undefined ? " (skipped: no geth on PATH; https://get
 const runtime = "602a60005260206000a060206000f3";
 const creation = `0x6e${runtime}600052600f6011f3` as const;
 
-/** What the chain has for reads to find. */
+/** Objects of the chain that reads find. */
 type Seen = Readonly<{ account: Hex; contract: Hex; block: Hex; blockHash: Hex; transaction: Hex }>;
 
 /** Reads of the catalogue whose answers are the node's own, right and wrong ones, at a block that is there for good. */

@@ -12,9 +12,9 @@ import { startLargeAnswerNode, type LargeAnswerNode } from "./large-answer-node.
 /** Old space of the process's heap, and how much may be held for clients by it. */
 const heapMiB = 128;
 const totalBytes = 56 * 1_024 * 1_024;
-/** What may be held beyond that for those who hold little themselves. */
+/** Share of `totalBytes` that may be held on top for those who hold little themselves. */
 const marginShare = 1 / 8;
-/** What the process stays under, whatever is done to it: the memory of a container of 512 MiB, less what is not its own. */
+/** Bound of the process's memory, whatever is done to it: that of a container of 512 MiB, less what is not the process's own. */
 const mostMiB = 450;
 const waitMs = generousMs;
 /** Longest time for which another client's short call may wait: milliseconds on its own machine, seconds on one that many builds share. */
@@ -64,7 +64,7 @@ describe("the gateway in a process with little memory", () => {
     const response = await fetch(url, { method: "POST", body, headers });
     return response.text();
   };
-  /** What is held for clients, and by the cache. */
+  /** Reads the bytes that are held for clients, and by the cache. */
   const memory = async () => {
     const text = await (await fetch(`${gateway.urls["operations"]}/metrics`)).text();
     const gauge = (name: string) => Number(new RegExp(`^gatehouse_gateway_${name}_bytes (\\d+)$`, "m").exec(text)?.[1]);

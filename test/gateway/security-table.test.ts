@@ -33,7 +33,7 @@ const named: readonly Named[] = [...table.matchAll(/`(gateway\.[\w.]+)`, ([^;|]*
   ([, name = "", stated = ""]) => ({ name, stated: stated.trim() }),
 );
 
-/** What rows say of settings of other services, where they state a default behind the name. */
+/** Settings of other services whose default a row states behind the name. */
 const namedElsewhere = [...table.matchAll(/^\| (.+?) +\| (.+?) +\|/gm)].flatMap(([, resource = "", bound = ""]) =>
   [...bound.matchAll(/`(?!gateway\.)([\w.]+)`, ([^;,]*)/g)].map(([, name = "", stated = ""]) => ({
     resource,

@@ -7,10 +7,10 @@ import { findJob, template } from "./workflow.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** What a stand-in does when it is called: prints, and ends with a status. */
+/** Output and exit status of a stand-in when it is called. */
 export type StandIn = Readonly<{ output?: string; status?: number }>;
 
-/** How the `run` steps of a job ended, up to the one that failed. */
+/** Result of a job's `run` steps, up to the one that failed. */
 export type JobResult = Readonly<{ status: number | null; output: string }>;
 
 /** A user's copy of the template, as its own repository, with stand-ins for what is outside of it. */
@@ -120,7 +120,7 @@ export async function copyPipeline(): Promise<Pipeline> {
   };
 }
 
-/** What the runner would put in place of the expressions of a step's environment. */
+/** Resolves the expressions of a step's environment as the runner does. */
 function valuesOf(env: Readonly<Record<string, string>>, environment: string): Readonly<Record<string, string>> {
   const known: Readonly<Record<string, string>> = {
     "matrix.environment": environment,

@@ -6,8 +6,8 @@ import { recordStack, listManifests, type Manifest } from "#infra/testing/deploy
 import { template } from "./workflow.ts";
 
 /**
- * What `renderTo` writes is the provider's work, which needs Pulumi's command line (rendered.integration.test.ts). Here stands what it
- * is made from: the objects that the program registers.
+ * Stacks of the template. The tests look at the objects that the program registers. What `renderTo` writes from them is the provider's work, which
+ * needs Pulumi's command line (rendered.integration.test.ts).
  */
 const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: template }).toSorted();
 
@@ -120,7 +120,7 @@ describe("what a controller that prunes reads of the namespace and the claims", 
   });
 });
 
-/** How the API merges the lists that it merges by key (x-kubernetes-list-map-keys of its published schema). */
+/** Keys by which the API merges lists (x-kubernetes-list-map-keys of its published schema). */
 const listKeys: Readonly<Record<string, readonly string[]>> = {
   containers: ["name"],
   initContainers: ["name"],

@@ -6,7 +6,7 @@ type Operation = Readonly<{ responses: Readonly<Record<string, Readonly<{ conten
 /** The part of an OpenAPI document that answers are judged by. */
 export type ApiDocument = Readonly<{ paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }>;
 
-/** What a service's answers are compared with. */
+/** Contract that a service's answers are compared with. */
 export type ApiContract = Readonly<{
   /** Names what an answer has that the document does not say, or the other way round; undefined where they agree. */
   breach: (asked: Asked, answer: Answer) => string | undefined;
@@ -17,7 +17,7 @@ export type ApiContract = Readonly<{
 type Asked = Readonly<{ method: string; path: string }>;
 type Answer = Readonly<{ status: number; type: string; body: string }>;
 
-/** Fields that the document does not name are a breach here, though a client has to bear them. */
+/** Closes a schema: fields that the document does not name are a breach here, though a client has to bear them. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== "object" || schema === null) return schema;

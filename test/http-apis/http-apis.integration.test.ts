@@ -15,7 +15,7 @@ afterAll(() => stack?.[Symbol.asyncDispose]());
 
 const at = (port: number) => `http://127.0.0.1:${port}`;
 
-/** What a seller would send for the stack's route, signed by its client. */
+/** Builds what a seller would send for the stack's route, signed by its client. */
 async function question(): Promise<RequestInit> {
   const unpaid = await fetch(`${at(stack.ports.resourceServer)}/data`);
   const [offer] = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts;

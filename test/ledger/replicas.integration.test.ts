@@ -14,7 +14,7 @@ import {
 } from "../support/payments/replicated-market.ts";
 
 const missing = explainMissingPostgres();
-/** How many payments are shown to both resource servers, and how many buy while processes are killed. */
+/** Payments that are shown to both resource servers, and payments that buy while processes are killed. */
 const [shown, bought] = isLong ? [200, 100] : [20, 20];
 const [payer, payee] = [testAccount(1).address, testAccount(2).address];
 

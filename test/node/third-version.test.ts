@@ -51,7 +51,7 @@ function monitorOf(text: string): unknown {
   return readDocument(text).chain["monitor_config"];
 }
 
-/** What the plan makes of a node.conf for a node of a version. */
+/** Plans the correction of a node.conf for a node of a version. */
 function corrected(text: string, version: string) {
   const observed = { document: readDocument(text), version: parseNodeVersion(version) };
   const { actions, problems } = plan(observed, desired, releases);
@@ -163,7 +163,7 @@ test("a deployment writes it, for the devnet and for a real node", () => {
   }
 });
 
-/** What the policies have against a `monitor_config`. */
+/** Lists what the policies have against a `monitor_config`. */
 function policyFindings(monitor: Readonly<Record<string, unknown>>): readonly string[] {
   const findings = lintNodeConfiguration(confOf(monitor), "0.99.0", releases);
   return findings.filter((finding) => finding.includes("monitor_config"));

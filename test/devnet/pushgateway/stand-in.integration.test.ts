@@ -13,7 +13,7 @@ async function startGateway(limits = { groups: 10, samples: 100 }) {
       const response = await fetch(gateway.url + path, { method, body: body ?? null });
       return { status: response.status, text: await response.text() };
     },
-    /** What stands at /metrics, without this process's own metrics and with T for every time. */
+    /** Reads /metrics, without this process's own metrics and with T for every time. */
     metrics: async () => {
       const text = await (await fetch(`${gateway.url}/metrics`)).text();
       return text

@@ -92,7 +92,7 @@ function word(value: number): Hex {
   return `0x${value.toString(16).padStart(64, "0")}`;
 }
 
-/** What a block has besides its header. */
+/** Fields of a block that are not in its header. */
 const bodyFields = new Set(["transactions", "uncles", "withdrawals", "size"]);
 
 test("whatever transactions a block has, each of its parts is as the execution API has it", async () => {

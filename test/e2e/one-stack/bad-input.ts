@@ -28,7 +28,7 @@ const tenMegabytes = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "eth_call",
 const required = (response: Response): PaymentRequired =>
   decodePaymentRequiredHeader(response.headers.get("PAYMENT-REQUIRED") ?? "");
 
-/** What a stack answers to input that is wrong. */
+/** Tests how a stack answers wrong input. */
 export function testBadInput(running: () => RunningStack): void {
   const rpc = (body: string) => post(at(running().ports.gateway), body);
   const verify = (body: string, type?: string) => post(at(running().ports.facilitator, "/verify"), body, type);

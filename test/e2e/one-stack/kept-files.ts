@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 
-/** What a stack has kept at some moment: paths below its state directory, with their modes in octal digits. */
+/** Files that a stack has kept at some moment: paths below its state directory, with their modes in octal digits. */
 type KeptFiles = ReadonlyMap<string, string>;
 
-/** Everything below a stack's state directory but what its node keeps for itself. */
+/** Reads everything below a stack's state directory, except for what its node keeps for itself. */
 export function readKeptFiles(stateDirectory: string): KeptFiles {
   const entries = readdirSync(stateDirectory, { recursive: true, withFileTypes: true });
   const kept = entries.map((entry) => {
@@ -14,7 +14,7 @@ export function readKeptFiles(stateDirectory: string): KeptFiles {
   return new Map(kept.filter(([path]) => !isNodes(path)));
 }
 
-/** What a running node of the devnet keeps for itself; the sidecar's lock next to node.conf is the sidecar's. */
+/** Whether a running devnet node keeps a path for itself; the lock next to node.conf is the sidecar's. */
 function isNodes(path: string): boolean {
   return path === "node" || (path.startsWith("node/") && !path.startsWith("node/bin/.node.conf.lock"));
 }

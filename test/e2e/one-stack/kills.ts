@@ -6,7 +6,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 const at = (port: number, path = "") => `http://127.0.0.1:${port}${path}`;
 
-/** What becomes of a stack whose parts are killed. */
+/** Tests what becomes of a stack whose parts are killed. */
 export function testKills(running: () => RunningStack): void {
   /** Pays once and checks on the chain that exactly one price went from the client to the payee. */
   async function payOnce(): Promise<void> {

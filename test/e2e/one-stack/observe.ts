@@ -14,7 +14,7 @@ async function ask<Data>(url: string): Promise<Data> {
   return ((await response.json()) as Answer<Data>).data;
 }
 
-/** What `--observe` adds to a stack; that it ends with it shows at its end. */
+/** Tests what `--observe` adds to a stack; `stop.ts` tests that it ends with the stack. */
 export function testObserve(running: () => RunningStack, prometheusUrl: () => string): void {
   it("scrapes every service, and judges them by the rules", async () => {
     const [stack, url] = [running(), prometheusUrl()];

@@ -6,7 +6,7 @@ import { findStackProcesses } from "../../support/stack-processes.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { readKeptFiles } from "./kept-files.ts";
 
-/** What a stack has printed and kept, and how it stops; `besides`: what else it serves, which ends with it. */
+/** Tests what a stack has printed and kept, and how it stops; `besides`: other URLs that it serves, which end with it. */
 export function testStop(running: () => RunningStack, besides: () => readonly string[]): void {
   it("never prints a key or a signature; at Ctrl-C it stops everything and ends only then; all that it keeps is for its user alone", async () => {
     const stack = running();

@@ -185,7 +185,7 @@ describe("callers", () => {
     expect([served.status, served.headers.get("access-control-allow-origin")]).toEqual([200, "https://dapp.example"]);
   });
 
-  /** What the log says of a file that has turned bad, as soon as it says it. */
+  /** Waits until the log reports that a file has turned bad, and checks what it says. */
   const reportedWrong = async (setting: string, problem: string) => {
     const wanted = (line: string) => line.includes(`${setting}: `) && line.includes(problem);
     await until(`${setting} is reported as wrong`, generousMs, () => lines.some(wanted));

@@ -7,7 +7,7 @@ import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** What is no call is answered by the gateway alone, and costs it the reading. */
+/** Call of an unknown method: the gateway answers it alone, but has to read it. */
 const noCall = `{"jsonrpc":"2.0","id":1,"method":"no_such","params":["${"x".repeat(500)}"]}`;
 const receipts = (at: number) => `{"jsonrpc":"2.0","id":1,"method":"eth_getBlockReceipts","params":["0x${at}"]}`;
 const requestOf = (body: string) =>

@@ -6,7 +6,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 const revert = { code: 3, message: "execution reverted: no", data: "0x08c379a0" };
 
-/** What a call is answered with: an error by code, text and the id that comes back, or a result. */
+/** Message and its answer: an error by code, text and the id that comes back, or a result. */
 type Row = readonly [body: string, answer: string];
 
 function error(id: string, code: number, message: string, data?: string): string {

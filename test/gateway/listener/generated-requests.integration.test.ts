@@ -15,7 +15,7 @@ const batchItems = 20;
 
 const tier = { ...limitlessTier, webSockets: 4_096, splitBlocks: 500 };
 
-/** What nodes answer: results of several kinds, and errors. */
+/** Answers of nodes: results of several kinds, and errors. */
 const answers = [
   '"result":"0x1"',
   '"result":null',

@@ -114,7 +114,7 @@ class OwnAgent extends Agent implements Disposable {
   }
 }
 
-/** What an operator sees of the requests that were not answered on the fast path. */
+/** Counts the requests that were not answered on the fast path, as operators see it. */
 async function slowRequests({ metrics }: TestGateway): Promise<number> {
   const shown = await metrics.metrics();
   return Number(/^gatehouse_gateway_slow_path_requests_total\{listener="public"\} (\d+)$/m.exec(shown)?.[1] ?? 0);

@@ -39,7 +39,7 @@ describe("WebSocket", () => {
   it("answers of many pings that come at once the last, and takes no message of more than 1,024 frames or 1 MiB", async () => {
     const { hostname, port } = new URL(gateway.url);
     const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n\r\n`;
-    /** What the gateway sends after the upgrade, until `done`. */
+    /** Sends frames after the upgrade, and returns what the gateway sends until `done`. */
     const exchange = async (frames: Buffer, done: (received: Buffer) => boolean) => {
       const socket = connect(Number(port), hostname);
       let received = Buffer.alloc(0);
