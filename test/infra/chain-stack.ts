@@ -118,7 +118,7 @@ export async function deployChainStack(
 
 /** A `gatehouse upgrade` that was typed. */
 export type TypedUpgrade = Readonly<{
-  /** What it has printed so far. */
+  /** Output so far. */
   printed: () => string;
   hasEnded: () => boolean;
   /** Kills it as nothing can keep from. */

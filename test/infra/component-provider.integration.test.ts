@@ -27,7 +27,7 @@ const { devAccounts: _, ...withoutAccounts } = sandbox;
 const signerPrivateKey = `0x${"17".repeat(32)}`;
 const paid = { ...withoutAccounts, payTo: `0x${"01".repeat(20)}` };
 
-/** How Pulumi's wire marks a secret. */
+/** Marks a value as secret, as Pulumi's wire does. */
 const secretOf = (value: string) => ({ [runtime.specialSigKey]: runtime.specialSecretSig, value });
 
 /** A value without what the wire marks as secret. */
@@ -40,7 +40,7 @@ function withoutSecrets(value: unknown): unknown {
 
 let engine: ComponentEngine;
 
-/** How gRPC marks what is wrong with a request. */
+/** Status code of gRPC for a request that is wrong. */
 const invalidArgument = 3;
 
 /** All that the plugin has against a component: its message, and each input with what is wrong. Nothing but the component itself is registered. */

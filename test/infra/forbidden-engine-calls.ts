@@ -8,7 +8,7 @@ export type ForbiddenCall = Readonly<{
   bodyBytes?: number;
 }>;
 
-/** What the calls aim at: the node's container, another of the stack, and the image of a container to create. */
+/** Targets of the calls: the node's container, another one of the stack, and the image of a container to create. */
 export type Targets = Readonly<{ node: string; other: string; image: string }>;
 
 /** Ways to the host, to other containers or to more of the node's container than the engine proxy is for. */
@@ -28,7 +28,7 @@ const post = (target: string, value: unknown): ForbiddenCall => ({ method: "POST
 const bare = (method: string, ...targets: readonly string[]): readonly ForbiddenCall[] =>
   targets.map((target) => ({ method, target }));
 
-/** The engine's other resources, and containers as a whole. */
+/** Lists calls about the engine's other resources, and about containers as a whole. */
 function engineWide(image: string): readonly ForbiddenCall[] {
   const create = { Image: image, HostConfig: { Binds: ["/:/host"], Privileged: true, PidMode: "host" } };
   return [
@@ -76,7 +76,7 @@ function engineWide(image: string): readonly ForbiddenCall[] {
   ];
 }
 
-/** What else the engine can do with the node's container. */
+/** Lists the other actions on the node's container that the engine knows. */
 function otherActions(node: string): readonly ForbiddenCall[] {
   const at = `/v1.41/containers/${node}`;
   return [
@@ -109,7 +109,7 @@ function otherActions(node: string): readonly ForbiddenCall[] {
   ];
 }
 
-/** The allowed actions on another container, named in many ways. */
+/** Lists the allowed actions on another container, named in many ways. */
 function otherContainers(node: string, other: string): readonly ForbiddenCall[] {
   const names = [other, `${node}2`, node.slice(0, -1), node.toUpperCase(), `${node}%00`, `${node}%20`, "*", ""];
   const paths = [`${node}/../${other}`, `${node}/..%2f${other}`, `..%2f..%2finfo`, `%2e%2e/${other}`, `./${other}`];
@@ -119,7 +119,7 @@ function otherContainers(node: string, other: string): readonly ForbiddenCall[] 
   ]);
 }
 
-/** Commands, and rights of commands, that are not the node's own tool. */
+/** Lists commands, and rights of commands, that are not the node's own tool. */
 function execs(node: string, other: string): readonly ForbiddenCall[] {
   const at = `/v1.41/containers/${node}/exec`;
   const tool = ["./node_cli", "prune", "--get"];
@@ -172,7 +172,7 @@ function execs(node: string, other: string): readonly ForbiddenCall[] {
   ];
 }
 
-/** Allowed calls written so that a lenient reader would see something else. */
+/** Lists allowed calls written so that a lenient reader would see something else. */
 function disguised(node: string, other: string): readonly ForbiddenCall[] {
   return bare(
     "GET",
@@ -202,7 +202,7 @@ function disguised(node: string, other: string): readonly ForbiddenCall[] {
   );
 }
 
-/** Other protocols over the same connection. */
+/** Lists calls of other protocols over the same connection. */
 function aroundHttp(node: string): readonly ForbiddenCall[] {
   const upgrade = ["Connection: Upgrade", "Upgrade: tcp"];
   return [

@@ -110,7 +110,7 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
   });
 });
 
-/** What a container has printed, to either stream. */
+/** Reads what a container has printed, to either stream. */
 async function logsOf(id: string): Promise<string> {
   const frames = await stack.api.read(`/containers/${id}/logs?stdout=true&stderr=true`);
   return frames.toString();

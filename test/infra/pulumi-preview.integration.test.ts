@@ -15,7 +15,7 @@ let stack: PulumiStack;
 let rendered = "";
 let config: Readonly<Record<string, unknown>> = {};
 
-/** What a preview of that change to the configuration calls out, each warning once. */
+/** Lists the warnings of a preview of that change to the configuration, each once. */
 async function calledOut(change: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
   await stack.configure({ ...config, ...change });
   const { status, output } = await stack.run("preview");

@@ -24,7 +24,7 @@ const nodeConf = "conf/node.conf";
 let directory = "";
 let sha256 = "";
 
-/** What prepares a real node's workspace, and a server of the snapshot on the network that reaches the outside. */
+/** Containers that prepare a real node's workspace, and a server of the snapshot on the network that reaches the outside. */
 type Preparation = AsyncDisposable &
   Readonly<{ prefix: string; stack: EngineStack; resources: readonly PolicyResource[] }>;
 

@@ -34,7 +34,7 @@ const image = (version: string, behaviour: ChainNodeBehaviour = "good") =>
 /** On a busy machine that takes a while after a start. */
 const waitUntilSettled = async () => waitUntilStackSettles((await readConfig())["statusPort"] ?? "");
 
-/** How the command is typed: killed -9 as soon as it prints a line, with another name of the stack, in another directory. */
+/** Ways to type the command: killed -9 as soon as it prints a line, with another name of the stack, in another directory. */
 type Typed = Readonly<{ killAtLine?: string; name?: string; in?: string }>;
 
 /** Runs the command with a stand-in for Pulumi on the PATH. */

@@ -10,14 +10,14 @@ const liveMount = (service: string) => ({
   volumeName: `gh-${service}-live`,
 });
 
-/** Where a service keeps the settings that last served, where its ledger is not a file on a volume. */
+/** Volume for the settings that last served, of a service whose ledger is not a file on a volume. */
 const stateMount = (service: string) => ({
   containerPath: "/var/lib/gatehouse",
   readOnly: false,
   volumeName: `gh-${service}-state`,
 });
 
-/** What of a service's settings stays in its environment; all else is in the file, by which it is handed over from now on. */
+/** Settings that stay in a service's environment; all others are in the file, by which it is handed over from now on. */
 const staysInEnvironment: Readonly<Record<string, RegExp>> = {
   sidecar: /^GATEHOUSE_SIDECAR_(NODE|MONITOR|PUSHGATEWAY|PRUNE_ENABLED|DOCKER|UPKEEP_STATE_DIRECTORY)/,
   facilitator: /^GATEHOUSE_FACILITATOR_(CHAIN_ID|CHAIN_RPC_URL|LEDGER_PATH|\w+_FILE)=/,

@@ -37,7 +37,7 @@ const readConf = () => stack.api.run(node, print(`process.stdout.write(require("
 const startOf = async (service: string) => (await stack.inspect(`${prefix}-${service}`)).State.StartedAt;
 const rpc = (method: string, params: unknown[]) => callRpc(urls.gateway, method, params);
 
-/** What the engine holds, apart from this stack's changes: nothing of it may be changed by a refused call. */
+/** Reads what the engine holds, apart from this stack's changes: a refused call may change none of it. */
 const inventory = async () => ({
   containers: await runDocker("ps", "--all", "--format", "{{.ID}} {{.Names}}", "--filter", `name=${prefix}`),
   images: await runDocker("image", "ls", "--all", "--quiet", "--filter", "reference=evil"),

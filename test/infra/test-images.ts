@@ -27,7 +27,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 const buildDeadlineMs = 600_000;
 
-/** What the images of that name are called. */
+/** Returns the references of the images of that name. */
 export function testImages(name: string): TestImages {
   return {
     bareBase: `${name}:bare`,
@@ -122,7 +122,7 @@ export function buildNodeImage(name: string, nodeImage: string, version: string)
   return buildOnce(tag, () => build(tag, "test/infra/node-image/Dockerfile", args, place));
 }
 
-/** What a version of the node with a chain does, as its serve.mjs says. */
+/** Behaviour of a version of the node with a chain, as its serve.mjs implements it. */
 export type ChainNodeBehaviour = "good" | "silent" | "corrupts" | "secretive";
 
 /**

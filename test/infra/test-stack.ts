@@ -5,7 +5,7 @@ import { listDeployedResources } from "./deployed-resources.ts";
 import { asConfig, findFreeHostPorts } from "./host-ports.ts";
 import type { TestImages } from "./test-images.ts";
 
-/** What the Pulumi program deploys to Docker, on an engine without Pulumi. */
+/** Stack that the Pulumi program deploys to Docker, on an engine without Pulumi. */
 export type TestStack = EngineStack &
   Readonly<{
     /** Begins the names of everything that was made. */

@@ -7,10 +7,10 @@ export const target = { job: "gatehouse", instance: "node-7:9100" } as const;
 /** One series of a case: its selector, and its values as promtool writes them. */
 export type InputSeries = readonly [selector: string, values: string];
 
-/** What an alert does over time: it fires in the trouble, not before, and not after. Times in minutes. */
+/** Course of an alert over time: it fires in the trouble, not before, and not after. Times in minutes. */
 export type AlertCase = Readonly<{
   alert: `Gatehouse${string}`;
-  /** What the case shows, where an alert has several. */
+  /** Subject of the case, for an alert that has several. */
   of?: string;
   series: readonly InputSeries[];
   silentAt: readonly number[];
@@ -21,11 +21,11 @@ export type AlertCase = Readonly<{
   summary: string;
   /** Minutes between two samples, and two evaluations; 1 if it is not there. */
   stepMinutes?: number;
-  /** What is like the trouble and none: series, and when they are looked at. */
+  /** Series that resemble the trouble but are harmless, and the times at which the alert has to be silent. */
   nearMiss: Readonly<{ series: readonly InputSeries[]; silentAt: readonly number[] }>;
 }>;
 
-/** When something is different, in steps from the start. */
+/** Span in which something is different, in steps from the start. */
 export type Span = Readonly<{ from: number; to: number; end: number }>;
 
 export const trouble: Span = { from: 10, to: 60, end: 90 };

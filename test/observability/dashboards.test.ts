@@ -12,7 +12,7 @@ const panels = dashboards.flatMap(({ title, rows }) =>
   rows.flatMap((row) => row.panels.map((panel) => ({ dashboard: title, ...panel }))),
 );
 
-/** What the tests read of a written dashboard. */
+/** Part of a written dashboard that the tests read. */
 type Written = Readonly<{
   uid: string;
   schemaVersion: number;

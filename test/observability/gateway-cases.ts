@@ -10,7 +10,7 @@ const quick = (values: string): InputSeries =>
 const limited = (limit: string, values: string): InputSeries =>
   buildSample("gatehouse_gateway_limited_total", { limit, tier }, values);
 
-/** A counter that rises by one rate, by another, and by the first again, whose spans are given in minutes. */
+/** Builds a counter that rises by one rate, by another, and by the first again, whose spans are given in minutes. */
 function rising(spans: readonly (readonly [perMinute: number, minutes: number])[]): string {
   let from = 0;
   return spans
@@ -56,7 +56,6 @@ const latency = (slow: number, minutes: number, end: number): InputSeries[] => [
   ),
 ];
 
-/** What the alerts on the gateway do. */
 export const gatewayCases: readonly AlertCase[] = [
   {
     alert: "GatehouseGatewayErrorsFast",

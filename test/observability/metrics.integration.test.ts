@@ -19,7 +19,7 @@ import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus
 const volumeMetrics: readonly string[] = Object.keys(metricsByPart.volume);
 
 const resources = new AsyncDisposableStack();
-/** What each service answered at `/metrics`. */
+/** Answers of each service at `/metrics`. */
 const scrapes = new Map<string, string>();
 
 async function scrape(url: string): Promise<string> {

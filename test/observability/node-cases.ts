@@ -19,7 +19,6 @@ const wide = { stepMinutes: 4, hours: (count: number) => count * 15 };
 const long = { from: 10, to: 130, end: 160 };
 const restarting = { from: 10, to: 18, end: 90 };
 
-/** What the alerts on the node do. */
 export const nodeCases: readonly AlertCase[] = [
   {
     alert: "GatehouseNodeDown",

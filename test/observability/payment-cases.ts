@@ -27,7 +27,6 @@ const job = { job: target.job };
 /** So many samples of a balance that nobody could query. */
 const unknown = (count: number) => Array.from({ length: count }, () => "NaN").join(" ");
 
-/** What the alerts on the money do. */
 export const paymentCases: readonly AlertCase[] = [
   {
     alert: "GatehouseSignerLow",

@@ -17,7 +17,7 @@ const labelled = (name: string, service: string) =>
 /** A target that can't be scraped has no series. */
 const scrapedUntilTrouble = buildPhases("1", "_");
 
-/** What the alerts on processes, and on what they were given, do. */
+/** Cases of the alerts on processes, and on what they were given. */
 export const serviceCases: readonly AlertCase[] = [
   {
     alert: "GatehouseSidecarDown",

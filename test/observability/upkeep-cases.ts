@@ -12,12 +12,12 @@ import {
 
 const who = target.instance;
 const resume = "kubectl exec node-0 -c sidecar -- gatehouse resume";
-/** When the process of the target began; a metric of Node's, not Gatehouse's own. */
+/** Start time of the target's process; a metric of Node's, not Gatehouse's own. */
 const startedAt = (values: string): InputSeries => [
   `process_start_time_seconds{job="${target.job}",instance="${who}"}`,
   values,
 ];
-/** What the alerts on the sidecar's work do. */
+/** Cases of the alerts on the sidecar's work. */
 export const upkeepCases: readonly AlertCase[] = [
   buildConditionCase({
     alert: "GatehouseConfigHeld",

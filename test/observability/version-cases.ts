@@ -2,7 +2,6 @@ import { buildConditionCase, target, buildWrong, type AlertCase } from "./alert-
 
 const who = target.instance;
 
-/** What the alerts on the node's version do. */
 export const versionCases: readonly AlertCase[] = [
   {
     ...buildConditionCase({

@@ -24,7 +24,7 @@ const secret = (text: string) => ({ kind: "secret", check: text, value: text }) 
 
 type WatcherName = "prometheus" | "alertmanager" | "grafana";
 
-/** What watches a stack, as it is built. */
+/** Builds the specifications of the services that watch a stack. */
 function specsOf(more: Readonly<Record<string, string>> = {}, replicas = 1) {
   const config = parseConfig({
     devAccounts: "true",
@@ -80,7 +80,7 @@ describe.skipIf(!hasPromtool)(`what configures a stack's own Prometheus${without
 });
 
 describe.skipIf(!hasPromtool)(`the relabelling of pods that annotations find${withoutPromtool}`, () => {
-  /** What a scrape job over pods knows of each, as the discovery of Kubernetes has it, and a job that all of them share. */
+  /** Pods as the discovery of Kubernetes reports them to a scrape job that all of them share. */
   const pods: readonly (readonly [namespace: string, name: string, component: string])[] = [
     ["gatehouse", "gatehouse", "node"],
     ["staging", "gatehouse", "facilitator"],

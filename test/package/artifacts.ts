@@ -14,7 +14,7 @@ export type PackedFile = Readonly<{ path: string; size: number }>;
 
 /** The artefacts of a release. */
 export type Artifacts = Readonly<{
-  /** Where they are; SBOM and checksums are next to the tarball. */
+  /** Folder of the tarball, the SBOM and the checksums. */
   directory: string;
   tarball: string;
   files: readonly PackedFile[];
@@ -45,7 +45,7 @@ export async function makeArtifacts(folder: string): Promise<Artifacts> {
 
 type Packed = Readonly<{ filename: string; unpackedSize: number; files: readonly PackedFile[] }>;
 
-/** npm 12 lists packages by name, earlier ones in a list. */
+/** Parses the listing of the package; npm 12 lists packages by name, earlier ones in a list. */
 function packedOf(json: string): Packed {
   const listed = JSON.parse(json.slice(json.search(/^[[{]/m))) as Record<string, Packed>;
   const [packed] = Object.values(listed);

@@ -9,7 +9,7 @@ export const programLanguages = ["yaml", "python", "go", "typescript"] as const;
 
 const digest = `sha256:${"a".repeat(64)}`;
 
-/** What a program wrote, and what it printed. */
+/** Folder that a program wrote its files to, and its outputs. */
 export type DeployedProgram = Readonly<{ folder: string; outputs: Readonly<Record<string, unknown>> }>;
 
 /**

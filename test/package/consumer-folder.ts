@@ -7,7 +7,6 @@ import { root } from "../style/rooms.ts";
 
 const run = promisify(execFile);
 
-/** What a program printed and how it ended. */
 export type Ended = Readonly<{ status: number; stdout: string; stderr: string }>;
 
 /** A folder that knows nothing of the repository, with the package among its dependencies. */
@@ -30,7 +29,7 @@ export type Compiler = "typescript" | "typescript-native";
 /** The native compiler, as a new project gets it; the repository needs the API of the one before. */
 const nativeCompiler = "npm:typescript@7.0.2";
 
-/** What the consumer needs besides the package: compiler, types, and the optional peers, in the versions that the repository has. */
+/** Packages that the consumer needs besides the package: compiler, types, and the optional peers, in the versions that the repository has. */
 const besides = [
   "@foundry-rs/anvil",
   "@pulumi/docker",
@@ -78,7 +77,7 @@ export function openConsumerFolder(folder: string): ConsumerFolder {
   };
 }
 
-/** `node` is the one that runs this, whatever else is on the PATH. */
+/** Builds a PATH whose `node` is the one that runs this. */
 function pathOfThisNode(): string {
   return [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
 }

@@ -22,7 +22,7 @@ const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) a
   packages: Readonly<Record<string, LockedPackage>>;
 }>;
 
-/** What `npm ci --omit=dev --omit=optional --omit=peer` installs; the entry without a path is the project itself. */
+/** Packages that `npm ci --omit=dev --omit=optional --omit=peer` installs; the entry without a path is the project itself. */
 const installed = Object.entries(lock.packages)
   .filter(([path, { dev, devOptional, optional, peer }]) => path !== "" && !(dev ?? devOptional ?? optional ?? peer))
   .map(([path, { license = "", hasInstallScript = false }]) => ({

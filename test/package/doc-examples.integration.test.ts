@@ -12,7 +12,7 @@ import {
   readPageExamples,
 } from "./doc-examples.ts";
 
-/** What `example-scope.ts` gives to the examples. */
+/** Names that `example-scope.ts` gives to the examples. */
 const given = ["account", "args", "isSecret", "key", "ours", "payee", "platform", "signerKey", "token", "url"];
 const calls = listExportedCalls();
 const examples = calls.flatMap(({ name, example }) => (example === undefined ? [] : [{ name, example }]));

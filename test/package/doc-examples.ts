@@ -5,13 +5,13 @@ import ts from "typescript";
 
 const root = join(import.meta.dirname, "../..");
 
-/** What the package exports to be called: a function or a class, by the import that brings it, and the `@example` of its docstring. */
+/** Function or class that the package exports, by the import that brings it, and the `@example` of its docstring. */
 export type ExportedCall = Readonly<{ from: string; name: string; example: string | undefined }>;
 
 /** An example as a module: `text` is what its docstring says, after the import of the names that it takes for granted. */
 type ExampleModule = Readonly<{ path: string; text: string }>;
 
-/** Where an example would stand as its own file. */
+/** Folder in which an example would stand as its own file. */
 const folder = join(root, "test/package");
 
 /** The source of each import of the package, such as `gatehouse-evm/client`. */
@@ -29,7 +29,7 @@ function listEntries(): ReadonlyMap<string, string> {
   );
 }
 
-/** What the compiler has read, which is the same for each program. */
+/** Sources that the compiler has read, which are the same for each program. */
 const readSources = new Map<string, ts.SourceFile | undefined>();
 
 function createHost(options: ts.CompilerOptions): ts.CompilerHost {
@@ -70,7 +70,7 @@ export function readPageExamples(): readonly Readonly<{ page: string; text: stri
   });
 }
 
-/** What the compiler says against examples, a line each. */
+/** Compiles examples, and returns the compiler's messages, a line each. */
 export function checkExamples(examples: readonly string[], given: readonly string[]): readonly string[] {
   const modules = examples.map((example, index) => placeExample(example, index, given));
   const texts = new Map(modules.map(({ path, text }) => [path, text]));
@@ -120,7 +120,7 @@ function quoteUrl(path: string): string {
   return JSON.stringify(pathToFileURL(path).href);
 }
 
-/** What an example says that it prints: the comments behind its `console.log`. */
+/** Lists the lines that an example says it prints: the comments behind its `console.log`. */
 export function listExpectedLines(example: string): readonly string[] {
   return [...example.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map(([, printed = ""]) => printed);
 }

@@ -10,7 +10,7 @@ export { client as account } from "../support/payments/paying.ts";
 export { tokenAddress as token };
 
 /**
- * What the examples in docstrings take for granted: accounts of the devnet, policies of somebody's own, and a deployment that Pulumi's
+ * Names that the examples in docstrings take for granted: accounts of the devnet, policies of somebody's own, and a deployment that Pulumi's
  * mocks note down.
  */
 export const payee = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";

@@ -21,7 +21,7 @@ export type PackageManager = Readonly<{
 
 const installDeadlineMs = 400_000;
 
-/** How npm is told to install without requesting anything else. */
+/** Arguments by which npm installs without requesting anything else. */
 export const quietInstall = ["install", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"] as const;
 
 /**

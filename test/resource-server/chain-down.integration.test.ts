@@ -50,7 +50,7 @@ beforeEach(() => {
   market.upstream.behave("data");
 });
 
-/** What a settlement needs of the node beyond what a verification does. */
+/** Methods of the node that a settlement needs beyond those of a verification. */
 const settling = new Set(["eth_sendRawTransaction", "eth_getTransactionCount", "eth_feeHistory", "eth_gasPrice"]);
 
 const buy = (header: string) => fetch(url, { headers: { "PAYMENT-SIGNATURE": header } });

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** What the proxy does to calls of `/verify` or `/settle`. */
+/** Fault in calls of `/verify` or `/settle`. */
 type ProxyFault =
   | { on: "verify" | "settle"; answer: Readonly<{ status: number; body: string }> }
   | { on: "settle"; loseAnswer: true }
@@ -21,7 +21,7 @@ export type FacilitatorProxy = AsyncDisposable &
     fault: (fault: ProxyFault | undefined) => void;
   }>;
 
-/** What a call says besides its body. */
+/** Headers of a call that are passed on. */
 const forwarded = ["content-type", "idempotency-key", "authorization"];
 
 /** Starts a proxy to the facilitator at `target`. */

@@ -32,7 +32,7 @@ afterAll(async () => {
   await market?.[Symbol.asyncDispose]();
 });
 
-/** What a purchase moved: the payee's gain and how often the upstream ran. */
+/** Measures the effect of a purchase: the payee's gain and how often the upstream ran. */
 async function effectOf<T>(purchase: () => Promise<T>) {
   market.upstream.behave("data");
   const before = await market.chain.balanceOf(payee.address);

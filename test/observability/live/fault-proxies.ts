@@ -4,12 +4,12 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { keccak256, type Hex } from "viem";
 
-/** How a node behind a proxy serves reads of balances: one of so many is late, or answered by status 500. */
+/** Trouble of a node behind a proxy: of so many reads of balances, one is late, or answered by status 500. */
 export type NodeTrouble = Readonly<{
   delayMs?: number;
   delayEvery?: number;
   failEvery?: number;
-  /** What calls of these methods meet in place of the node. */
+  /** Fates of calls in place of the node's answer, by method. */
   fates?: Readonly<Record<string, Fate>>;
 }>;
 
@@ -73,7 +73,7 @@ export async function startFaultyRpc(port: number, nodeUrl: string): Promise<Fau
   };
 }
 
-/** What a call meets in place of the node; undefined when it is passed on. */
+/** Answers a call by its fate; undefined if it is passed on. */
 function meetFate({ params }: Call, fate: Fate | undefined): object | undefined {
   switch (fate) {
     case undefined:

@@ -6,7 +6,7 @@ import type { NodeTrouble } from "./fault-proxies.ts";
 import type { WatchedStack } from "./watched-stack.ts";
 import { hang } from "./upkeep-faults.ts";
 
-/** A node in trouble, and callers that go on calling after it is fixed, so that the share of bad calls falls. */
+/** Makes a fault of the node, with callers that go on calling after it is fixed, so that the share of bad calls falls. */
 function troubled(trouble: NodeTrouble, callsPerSecond: number) {
   return (struck: WatchedStack): Promise<AsyncDisposable> => {
     const load = startLoad({ url: struck.internalUrl, callsPerSecond });

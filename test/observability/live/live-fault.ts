@@ -5,23 +5,23 @@ import type { ActiveAlert, RunningPrometheus } from "../../support/prometheus/pr
 /** A fault that is really made, and the alert that reports it. `T` is what it strikes. */
 export type LiveFault<T> = Readonly<{
   alert: `Gatehouse${string}`;
-  /** What is done, as a person would say it. */
+  /** Fault in words, as a person would say it. */
   what: string;
   /** Alerts that the same fault gives rise to, and has to: whoever stops a node has callers that fail. */
   besides?: readonly `Gatehouse${string}`[];
-  /** How long it may take until the alert fires, besides the wait of its rule. */
+  /** Longest time until the alert fires, besides the wait of its rule. */
   firesWithinMs?: number;
-  /** How long the alert has to go on firing. */
+  /** Time for which the alert has to go on firing. */
   steadyMs?: number;
-  /** How long until all is silent again. */
+  /** Longest time until all is silent again. */
   resolvesWithinMs?: number;
-  /** What has to have happened before; not timed. */
+  /** Prepares the fault; not timed. */
   prepare?: (struck: T) => Promise<unknown>;
   /** Makes the fault; disposing of what it returns repairs it. */
   strike: (struck: T) => Promise<AsyncDisposable>;
 }>;
 
-/** What was seen of a fault. */
+/** Observations of one fault. */
 export type SeenFault = Readonly<{
   alert: string;
   what: string;
@@ -35,7 +35,7 @@ export type SeenFault = Readonly<{
 export const watchdog = "GatehouseWatchdog";
 
 const quietWithinMs = 120_000;
-/** How long an alert that fires is watched, where the fault says nothing else: it may not flap while the fault is there. */
+/** Time for which an alert that fires is watched by default: it may not flap while the fault is there. */
 const usualSteadyMs = 4_000;
 const lookEveryMs = 250;
 
@@ -98,7 +98,7 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
   };
 }
 
-/** The conditions that are wrong now, with their reasons, for whoever looks why nothing fires. */
+/** Lists the conditions that are wrong now, with their reasons, for whoever looks why nothing fires. */
 async function wrongConditions({ query }: Pick<RunningPrometheus, "query">): Promise<string> {
   const wrong = await query("gatehouse_condition_info and on (job, instance, type) gatehouse_condition == 0");
   return wrong.map(({ metric }) => `${metric["type"]} ${metric["reason"]}`).join(", ") || "nothing";

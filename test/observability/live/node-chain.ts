@@ -12,7 +12,7 @@ export type NodeChain = Readonly<{
 }>;
 
 /**
- * Where anvil's clock is set to: a block at the node's own time is refused then, and tried again at the next one's. So little that payments are
+ * Lead of anvil's clock: a block at the node's own time is refused then, and tried again at the next one's. So little that payments are
  * good at that time, too; set again before it is over.
  */
 const aheadSeconds = 20;
@@ -40,7 +40,7 @@ export function findNodeChain(workspace: string): NodeChain {
   };
 }
 
-/** The one port that the process listens on, by proc(5): anvil chooses it by itself. */
+/** Finds the one port that the process listens on, by proc(5): anvil chooses it by itself. */
 function anvilUrl(workspace: string): string {
   const [file] = globSync("**/anvil.pid", { cwd: workspace });
   if (file === undefined) throw new Error(`no node runs in ${workspace}`);

@@ -12,7 +12,7 @@ import { repeatAct } from "./repeat-act.ts";
 import { quickFacilitator, type WatchedStack } from "./watched-stack.ts";
 
 const signer = testAccount(0).address;
-/** What the signer has when it has enough: more than seven compressed days cost at any rate seen here. */
+/** Balance of a signer that has enough: more than it spends in seven compressed days at any rate seen here. */
 const plentyWei = parseEther("1000000000");
 
 /** Leaves the signer so much, and gives it plenty to repair that. */
@@ -118,7 +118,7 @@ export async function startReplicated(stack: WatchedStack): Promise<Replicated> 
   };
 }
 
-/** Has the replica's node answer some methods wrongly. */
+/** Makes a fault of the replica's node, which answers some methods wrongly. */
 function troubled(fates: NodeTrouble["fates"] & {}) {
   return ({ replicaRpc }: Replicated): Promise<AsyncDisposable> => {
     const made = replicaRpc.trouble({ fates });

@@ -4,7 +4,7 @@ import { until } from "#daemon/testing/until.ts";
 import { watchdog } from "./live-fault.ts";
 import type { ActiveAlert, RunningPrometheus } from "../../support/prometheus/prometheus.ts";
 
-/** What was seen of a stack at rest. */
+/** Observations of a stack at rest. */
 export type QuietHour = Readonly<{
   scale: number;
   seconds: number;

@@ -10,7 +10,7 @@ export const notMade: Readonly<Record<string, string>> = {
     "it fires for as long as Prometheus judges the rules, so that no fault makes it; a run fails where it does not fire at the end",
 };
 
-/** What is said of an alert whose fault no run has made. */
+/** Words for an alert whose fault no run has made. */
 export const notTried = "not tried yet";
 
 /**

@@ -43,7 +43,7 @@ async function resume({ stack }: WatchedStack): Promise<void> {
   if (status !== 0) throw new Error(`gatehouse resume: ${stderr}`);
 }
 
-/** Another program that switches the node's metrics off again and again, never with the same bytes twice. */
+/** Switches the node's metrics off again and again, as another program would, never with the same bytes twice. */
 async function contest(struck: WatchedStack): Promise<AsyncDisposable> {
   const path = confOf(struck);
   const whole = await readFile(path, "utf8");

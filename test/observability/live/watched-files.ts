@@ -17,7 +17,7 @@ type ServedClaim = AsyncDisposable &
 const ceilingGibibytes = 600;
 const roomyGibibytes = 100;
 
-/** What a person or a cluster gives a sidecar, in a separate folder, and the settings that name it. Disposing of it removes that. */
+/** Files that a person or a cluster gives a sidecar, in a separate folder, and the settings that name them. Disposing of it removes them. */
 export type WatchedFiles = AsyncDisposable &
   Readonly<{
     policy: WatchedFile;

@@ -28,11 +28,11 @@ export type WatchedStack = AsyncDisposable &
     facilitatorUrl: string;
     chain: NodeChain;
     reference: ReferenceChain;
-    /** What a public URL shows that the sidecar watches. */
+    /** Certificate of a public URL that the sidecar watches. */
     certificate: Pick<WatchedCertificate, "show" | "hide">;
     rpc: FaultyRpc;
     webSocket: FaultyLink;
-    /** What the sidecar watches as the node's data disk; undefined where this user may not mount one. */
+    /** Disk that the sidecar watches as the node's data disk; undefined if this user may not mount one. */
     disk: SmallDisk | undefined;
     pushgatewayUrl: string;
     /** Scrapes one more address, of a job that may be there. Disposing of it ends that. */

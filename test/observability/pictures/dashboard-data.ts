@@ -6,21 +6,21 @@ export type DrawnSeries = Readonly<{ name: string; values: readonly (number | nu
 /** The times that are drawn, in Unix seconds. */
 export type DrawnRange = Readonly<{ from: number; to: number; stepSeconds: number }>;
 
-/** What a dashboard shows of a range. */
+/** Data that a dashboard shows of a range. */
 export type DashboardData = Readonly<{
   range: DrawnRange;
   series: ReadonlyMap<WrittenPanel, readonly DrawnSeries[]>;
   marks: readonly Mark[];
 }>;
 
-/** When something began that the dashboard notes on every panel. */
+/** Moment at which something began that the dashboard notes on every panel; `at` in Unix seconds. */
 export type Mark = Readonly<{ at: number; color: string; words: string }>;
 
 type Labels = Readonly<Record<string, string>>;
 type Matrix = readonly Readonly<{ metric: Labels; values: readonly (readonly [number, string])[] }>[];
 
 const queryDeadlineMs = 20_000;
-/** What Grafana makes of four scrapes a second apart, and a little more, so that lines can be read. */
+/** Interval that Grafana makes of four scrapes a second apart, and a little more, so that lines can be read. */
 const rateInterval = "15s";
 
 /** Asks Prometheus for each of a dashboard's queries, with all stacks and nodes chosen. */
@@ -66,7 +66,7 @@ async function queryRange(prometheusUrl: string, expr: string, range: DrawnRange
   return body.data.result;
 }
 
-/** A legend with its labels put in, as Grafana writes `{{label}}`. */
+/** Puts labels into a legend, where Grafana writes `{{label}}`. */
 function fillIn(template: string, labels: Labels): string {
   return template.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => labels[label] ?? "").trim();
 }

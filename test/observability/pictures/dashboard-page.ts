@@ -4,7 +4,7 @@ import { pickColor, renderLineChart, namedColors } from "./line-chart.ts";
 import { writeValue } from "./value-words.ts";
 import type { FieldDefaults, WrittenDashboard, WrittenPanel } from "./written-dashboard.ts";
 
-/** How wide the page is, in pixels. */
+/** Width of the page, in pixels. */
 export const pageWidth = 1_200;
 /** Grafana's grid: 24 columns, rows of 30 pixels, gaps of 8. */
 const [columns, rowHeight, gap, margin] = [24, 30, 8, 12];

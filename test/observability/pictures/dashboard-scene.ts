@@ -10,7 +10,7 @@ import { startLoad } from "../live/load.ts";
 import { repeatAct } from "../live/repeat-act.ts";
 import type { WatchedStack } from "../live/watched-stack.ts";
 
-/** How long the scene takes, in seconds. */
+/** Length of the scene, in seconds. */
 export const sceneSeconds = 240;
 const secondMs = 1_000;
 const subscribers = 4;
@@ -62,7 +62,7 @@ async function sendReads(url: string, round: number): Promise<void> {
   await sleep(90 + 60 * Math.sin(round / 60));
 }
 
-/** What comes back is what the metrics show. */
+/** Posts a body and drops the answer, which the metrics show. */
 async function post(url: string, body: string): Promise<void> {
   const headers = { "content-type": "application/json" };
   const signal = AbortSignal.timeout(20 * secondMs);
@@ -107,7 +107,7 @@ function openSubscribers(playing: AsyncDisposableStack, { gatewayUrl }: WatchedS
   }
 }
 
-/** More calls than the public tier may have. */
+/** Sends more calls than the public tier may have. */
 async function hurry({ gatewayUrl }: WatchedStack, seconds: number): Promise<void> {
   await using _ = startLoad({ url: gatewayUrl, callsPerSecond: 600, method: "eth_chainId" });
   await sleep(seconds * secondMs);

@@ -14,7 +14,7 @@ export const lineColors = [
   "#64707d",
 ] as const;
 
-/** How marks and states are called by Grafana, as colours. */
+/** Colours by the names that Grafana gives to marks and states. */
 export const namedColors: Readonly<Record<string, string>> = {
   green: "#2e8b57",
   red: "#c93c37",
@@ -23,7 +23,7 @@ export const namedColors: Readonly<Record<string, string>> = {
   blue: "#2f6fd6",
 };
 
-/** What one chart shows. */
+/** Data of one chart, and its size in pixels. */
 export type LineChart = Readonly<{
   unit: string;
   series: readonly DrawnSeries[];

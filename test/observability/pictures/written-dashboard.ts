@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What is drawn of a dashboard that was written for Grafana. */
+/** Part of a dashboard, written for Grafana, that is drawn. */
 export type WrittenDashboard = Readonly<{
   uid: string;
   title: string;
@@ -19,7 +19,7 @@ export type WrittenPanel = Readonly<{
   targets?: readonly Readonly<{ expr: string; legendFormat: string }>[];
 }>;
 
-/** How a panel shows values. */
+/** Format of a panel's values. */
 export type FieldDefaults = Readonly<{
   unit: string;
   mappings: readonly Readonly<{ options: Readonly<Record<string, Readonly<{ text: string; color: string }>>> }>[];

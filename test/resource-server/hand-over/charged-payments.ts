@@ -4,7 +4,7 @@ import { testAccount } from "../../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import type { SelfSupervisedMarket, Supervised } from "./supervised-market.ts";
 
-/** What a market's ledgers, audit logs and chain say of the payments since a moment. */
+/** Expectations of a market's ledgers, audit logs and chain, about the payments since a moment. */
 export type ChargedPayments = Readonly<{
   /** Every payment was charged once, and the resource server's ledger and the chain agree about it. */
   expectChargedOnce: (count: number, endStates?: readonly string[]) => Promise<void>;
@@ -47,12 +47,12 @@ export async function watchPayments({
   };
 }
 
-/** States of the rows that are new. */
+/** Lists the states of the rows that are new. */
 function statesOf(rows: readonly Row[], known: ReadonlySet<string> | undefined): readonly string[] {
   return rows.flatMap(({ nonce, state }) => (known?.has(nonce) ? [] : [state]));
 }
 
-/** How many lines of the audit log are of an action, each of which is one payment. */
+/** Counts the lines of the audit log about an action, each of which is one payment. */
 async function countAudited(service: Supervised | undefined, action: string): Promise<number> {
   const lines = (await service?.audited()) ?? [];
   return lines.filter((line) => line["event.action"] === action).length;

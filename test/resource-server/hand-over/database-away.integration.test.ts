@@ -11,7 +11,7 @@ import { supervise, type Supervised } from "./supervised-market.ts";
 
 const missing = explainMissingPostgres();
 
-/** What they have in common: a chain, and a database that can be away. */
+/** Starts what the services have in common: a chain, and a database that can be away. */
 async function startPlace() {
   await using resources = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-away-"));

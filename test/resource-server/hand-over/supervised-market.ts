@@ -24,7 +24,7 @@ export type Supervised = AsyncDisposable &
     write: (more: object) => Promise<void>;
     /** Whether what was written last is in force. */
     isInForce: () => Promise<boolean>;
-    /** Why what was written last is not, where it was refused. */
+    /** Reason for which what was written last was refused; undefined if it was not. */
     refusal: () => Promise<string | undefined>;
     /** The ledger's rows. */
     rows: (sql: string) => readonly Readonly<Record<string, unknown>>[];
@@ -73,7 +73,7 @@ export async function openSupervisedMarket(): Promise<SupervisedMarket> {
   return { ...place, facilitator, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** What a resource server needs besides who settles. */
+/** Starts what a resource server needs besides a settler. */
 async function openPlace() {
   await using resources = new AsyncDisposableStack();
   const chain = resources.use(await startPaymentChain());
