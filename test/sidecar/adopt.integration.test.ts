@@ -29,7 +29,7 @@ type Status = Readonly<{
 
 const statusOf = async (url: string | undefined) => (await (await fetch(`${url}/status`)).json()) as Status;
 
-/** What has been done to a node. */
+/** Reads what has been done to a node. */
 const deeds = async (node: FakeNode) => ({
   config: await node.config(),
   starts: await node.starts(),

@@ -29,7 +29,7 @@ const fail = (): never => {
   throw new TypeError("nobody foresaw this");
 };
 
-/** What a watch is given. */
+/** Creates the dependencies of a watch. */
 function createMeans() {
   const stopping = new AbortController();
   const log = pino({ level: "silent" });
@@ -165,7 +165,7 @@ const watches: Readonly<Record<string, Begin>> = {
     ),
 };
 
-/** What each said last, before it failed. */
+/** Last reason of each condition before its look failed. */
 const right: Readonly<Record<string, ConditionReport["reason"]>> = {
   RpcAnswering: "Answering",
   HeightCurrent: "Current",

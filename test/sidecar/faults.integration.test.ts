@@ -32,7 +32,7 @@ const quick = {
   GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "3000",
 };
 
-/** What a sidecar reports at one time, by each of the ways in which it can be queried. */
+/** Reads what a sidecar reports at one time, in each of the ways in which it can be queried. */
 async function reportedBy(url: string | undefined) {
   const ask = async (path: string) => fetch(`${url}${path}`);
   const readyz = (await ask("/readyz")).status;

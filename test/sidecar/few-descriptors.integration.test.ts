@@ -13,11 +13,11 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 /** Descriptors that the sidecar may have, and connections that nobody asks anything on. */
 const descriptors = 160;
 const idleConnections = 400;
-/** How many edits are put right meanwhile, however slow the machine is. */
+/** Number of edits that are put right meanwhile, however slow the machine is. */
 const corrections = isLong ? 3 : 1;
-/** How long they last at least: minutes in `npm run test:long`, and wherever somebody requests them. */
+/** Shortest time for which they are held, in seconds; minutes in `npm run test:long`. */
 const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 1);
-/** After how many looks it has to be reported that descriptors are short. */
+/** Number of looks after which it has to be reported that descriptors are short. */
 const shortAfter = 3;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}';

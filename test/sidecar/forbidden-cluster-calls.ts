@@ -11,7 +11,7 @@ const group = {
   storage: "/apis/storage.k8s.io/v1",
 } as const;
 
-/** What no account of a stack may ask of a cluster: of its own namespace, of others, of the cluster itself. */
+/** Lists calls that a cluster has to refuse to every account of a stack: about its own namespace, others, and the cluster itself. */
 function forbiddenToAll(namespace: string): readonly Call[] {
   const own = `/api/v1/namespaces/${namespace}`;
   const node = `${own}/pods/node-0`;
@@ -60,7 +60,7 @@ function forbiddenToAll(namespace: string): readonly Call[] {
   ];
 }
 
-/** What the node's account may not ask. */
+/** Lists calls that a cluster has to refuse to the node's account. */
 export function listForbiddenToNode(namespace: string, restart: "delete-pod" | "signal"): readonly Call[] {
   const own = `/api/v1/namespaces/${namespace}`;
   const snapshots = `${group.snapshots}/namespaces/${namespace}/volumesnapshots`;
@@ -76,7 +76,7 @@ export function listForbiddenToNode(namespace: string, restart: "delete-pod" | "
   ];
 }
 
-/** What the account of the snapshot job may not ask. */
+/** Lists calls that a cluster has to refuse to the account of the snapshot job. */
 export function listForbiddenToSnapshots(namespace: string): readonly Call[] {
   const own = `/api/v1/namespaces/${namespace}`;
   return [

@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 import { root } from "../style/rooms.ts";
 import { isLong } from "../support/run-size.ts";
 
-/** How much sooner than in earnest the compiler's time is over. */
+/** Factor by which the compiler's time is over sooner than in earnest. */
 const sooner = isLong ? 1 : 20;
 
 /** Makes the process that compiles for the sidecar's first start hang, as deaf to SIGTERM as one whose main thread waits in V8; its time is over sooner. */

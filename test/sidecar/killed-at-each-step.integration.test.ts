@@ -10,7 +10,7 @@ const givenStride = process.env["GATEHOUSE_TEST_KILL_STRIDE"];
 const correctionStride = givenStride === undefined ? 12 : 1;
 const restartStride = Number(givenStride ?? 60);
 
-/** Where a run begins: another step by each seed, so that over time each is tried. */
+/** First step of a run: another one by each seed, so that over time each is tried. */
 const firstStep = (stride: number) => 1 + (seed % stride);
 
 /** More steps than a correction or a restart has; a test that gets there never ended without a kill. */

@@ -43,7 +43,7 @@ async function claim(node: FakeNode, state: string): Promise<string | undefined>
   return claimed.identity.get()?.configPath;
 }
 
-/** What a state remembers of its node. */
+/** Lists the facts that a state remembers of its node, by name. */
 function factsIn(state: string): readonly string[] {
   if (!existsSync(join(state, "upkeep.sqlite"))) return [];
   using database = new DatabaseSync(join(state, "upkeep.sqlite"));

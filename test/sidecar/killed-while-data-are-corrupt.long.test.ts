@@ -55,7 +55,7 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
 /** A restore's steps: 1 is every step, 3 every third one. */
 const stride = Number(process.env["GATEHOUSE_TEST_KILL_STRIDE"] ?? 1);
 
-/** Where a run begins: another step by each seed, so that over time each is tried. */
+/** First step of a run: another one by each seed, so that over time each is tried. */
 const firstStep = 1 + (seed % stride);
 
 test(`a sidecar is killed before one step in ${stride} of a restore by itself, from step ${firstStep}: it is made once, charged once, and the data are whole`, async () => {

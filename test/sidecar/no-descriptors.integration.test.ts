@@ -13,7 +13,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const run = promisify(execFile);
 const isPossible = spawnSync("prlimit", ["--version"]).status === 0;
 const why = isPossible ? "" : " (skipped: prlimit is not there)";
-/** How long nothing can be opened: some passes, looks at the health, and runs of node_cli. */
+/** Time for which nothing can be opened: some passes, looks at the health, and runs of node_cli. */
 const withoutMs = isLong ? 12_000 : 2_000;
 
 const right = '"storage_enable_cetina": true';

@@ -10,7 +10,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 /** Longer than any question to the node may take here, and than a node may be silent before it is restarted. */
 const stoppedMs = isLong ? 4_000 : 1_600;
 const nodeTimeoutMs = isLong ? 500 : 250;
-/** How often it stands still. */
+/** Number of times that it stands still. */
 const rounds = isLong ? 3 : 1;
 
 type Status = Readonly<{

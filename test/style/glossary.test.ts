@@ -13,7 +13,7 @@ const terms = [...page.matchAll(/^\| (?!term |-)(.+?) +\|(.+)\|(.+)\|(.+)\|$/gm)
   }),
 );
 
-/** What a person would search: the code and the documents, but for the glossary itself and the tests of style. */
+/** Texts that a person would search: the code and the documents, except for the glossary itself and the tests of style. */
 const texts = [
   ...listSourceFiles().filter((path) => !path.startsWith("test/style/")),
   ...globSync(["*.md", "docs/**/*.md", "*/README.md"], { cwd: root }).filter((path) => path !== "docs/glossary.md"),

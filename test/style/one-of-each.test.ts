@@ -8,7 +8,7 @@ const programs = listSourceFiles().filter(
   (path) => !path.startsWith("test/") && !path.includes("/testing/") && !path.endsWith(".test.ts"),
 );
 
-/** What stands once, the sign of a second one, and who has a reason for its own. */
+/** Things of which there is one, the sign of a second one, and the files that have a reason for their own. */
 const once = [
   {
     what: "pause",
@@ -96,7 +96,7 @@ it("names no exception that is not one", () => {
   expect(gone).toEqual([]);
 });
 
-/** Who reads by `readFile` all the same: the kernel's files and those that Kubernetes mounts, which do not hang. */
+/** Files that read by `readFile` all the same: the kernel's files and those that Kubernetes mounts do not hang. */
 const readers = [
   "sidecar/upkeep/drivers/host-processes.ts",
   "sidecar/upkeep/drivers/kubernetes-api.ts",

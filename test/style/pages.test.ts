@@ -6,7 +6,7 @@ import { root } from "./rooms.ts";
 const skipped = (name: string) =>
   name === "node_modules" || name === "dist" || (name.startsWith(".") && name !== ".ci");
 const files = globSync("**/*.*", { cwd: root, exclude: skipped });
-/** What a version of the past had stays in its entry. */
+/** Pages that are checked. The changelog is not one of them: what a version of the past had stays in its entry. */
 const pages = files
   .filter((path) => path.endsWith(".md") && path !== "CHANGELOG.md")
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root, listSourceFiles } from "./rooms.ts";
 
-/** What rests on something that Node or a library does not document, and the one file that may: its test fails when that changes. */
+/** Contracts that Node or a library does not document, each with the one file that may rest on it: its test fails when the contract changes. */
 const contracts = [
   {
     what: "the push of a socket or a request that is replaced or called",

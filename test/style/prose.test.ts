@@ -56,7 +56,7 @@ const phrases = [
 const american =
   /\b(?:recogniz|behavior|reorganiz|organiz|finaliz(?!ers?\b)|color|licenses?\b|normaliz|summariz|optimiz|artifact|gray\b|initializ|memoiz|analyz|capitaliz|synchroniz|neighbor|honor|fulfill\b|prioritiz|minimiz|customiz|utiliz|randomiz|judgment)\w*/i;
 
-/** Where the phrases stand as phrases. */
+/** Files in which the phrases stand as phrases. */
 const exceptions = new Set(["test/style/prose.test.ts", "test/style/words.test.ts", "CHANGELOG.md"]);
 
 /** Generated from the code, which is read itself. */
@@ -79,7 +79,7 @@ function countPhrases(line: string): number {
 /** Comments by their marks, which have white space before them. */
 const comment = /(?<=^|\s)(?:\/\*[\s\S]*?\*\/|\/\/.*$)/gm;
 
-/** What is written in sentences: a page without its blocks of code, or a program's comments; both without names, links and tags. */
+/** Reads what is written in sentences: a page without its blocks of code, or a program's comments; both without names, links and tags. */
 function readSentences({ path, lines }: (typeof texts)[number]): string {
   const text = lines.join("\n");
   const prose = path.endsWith(".md") ? text.replaceAll(/```[\s\S]*?```/g, "") : (text.match(comment) ?? []).join("\n");

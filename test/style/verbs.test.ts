@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { root, listSourceFiles } from "./rooms.ts";
 
-/** What a function may begin with. A word that is missing belongs here if it says what the function does, or answers yes or no. */
+/** Words that a function may begin with. One that is missing belongs here if it says what the function does, or answers yes or no. */
 const verbs = new Set(
   `
   add admit advance age allows annotate answer answers apply arm as ask assign attack attempt audit bars begin begins
@@ -97,7 +97,7 @@ it("a noun that is a verb too would be found, and so would `startOf`", () => {
   );
 });
 
-/** What begins with a verb, unless that is a noun here: the start of something, a signal to stop, the document of an open API. */
+/** Whether a name begins with a verb, unless that is a noun here: the start of something, a signal to stop, the document of an open API. */
 function isVerbPhrase(name: string): boolean {
   if (/^(?:[a-z]+Of$|startTicks|stopSignal|openApi)/.test(name)) return false;
   return verbs.has(/^[a-z0-9]+/.exec(name)?.[0] ?? "");

@@ -30,6 +30,6 @@ export async function waitUntilUsed(upkeep: RunningUpkeep, withinMs: number): Pr
   await until("it is seen well with the snapshot", withinMs, () => upkeep.state.dataEvidence.get()?.mark);
 }
 
-/** How often the node was started, as far as is reported. */
+/** Counts the starts of the node that are reported. */
 const countStarts = ({ events }: RunningUpkeep) =>
   events.list().filter(({ message }) => /^(Restarting the node|The node did not come back)/.test(message)).length;

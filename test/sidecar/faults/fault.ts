@@ -5,33 +5,32 @@ import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 /** The node and sidecar that a fault strikes. */
 export type StruckNode = Readonly<{
   node: FakeNode;
-  /** Where the sidecar keeps its state. */
   stateDirectory: string;
-  /** What the fault holds as long as the test lasts: servers, mounts. */
+  /** Servers and mounts of the fault, for as long as the test lasts. */
   resources: AsyncDisposableStack;
 }>;
 
-/** What is to be reported of a fault. In texts, `…` stands for anything. */
+/** Report that a fault has to lead to. In texts, `…` stands for anything. */
 export type Shown = Readonly<{
   verdict: VerdictLevel;
   condition: readonly [ConditionType, string];
   readyz: 200 | 503;
-  /** How the condition's message begins. */
+  /** Beginning of the condition's message. */
   reads: string;
 }>;
 
-/** One fault, and what is to be reported of it. */
+/** One fault, and the report that it has to lead to. */
 export type Fault = Readonly<{
-  /** What has happened, as a person would say it. */
+  /** Event in words, as a person would say it. */
   what: string;
   shown: Shown;
   /** Whether it needs the right to mount a file system. */
   mounts?: boolean;
   /** The sidecar's settings; a function where they are known only when the test runs. */
   settings?: (struck: StruckNode) => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
-  /** What is done before the node starts. */
+  /** Runs before the node starts. */
   prepare?: (struck: StruckNode) => Promise<unknown>;
-  /** What is done once the sidecar has called the node right; without it, the fault is there from the start. */
+  /** Brings the fault about, once the sidecar has called the node right; without it, the fault is there from the start. */
   strike?: (struck: StruckNode, gatewayUrl: string) => Promise<unknown>;
 }>;
 

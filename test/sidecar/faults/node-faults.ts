@@ -5,7 +5,7 @@ import { pause } from "#daemon/time.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
-/** A server that stands in for the node's RPC, or for another node's. */
+/** Starts a server that stands in for the node's RPC, or for another node's, and returns its URL. */
 async function serving({ resources }: StruckNode, answer: Parameters<typeof serveNode>[0]): Promise<string> {
   return resources.use(await serveNode(answer)).url;
 }
@@ -15,7 +15,7 @@ const rpcIs = (answer: Parameters<typeof serveNode>[0]) => async (struck: Struck
   GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
 });
 
-/** What a node answers whose chain stands at a height. */
+/** Builds the answers of a node whose chain stands at a height. */
 const blockAt = (height: number) => {
   const number = `0x${height.toString(16)}`;
   const timestamp = `0x${Math.floor(Date.now() / 1_000).toString(16)}`;

@@ -6,7 +6,7 @@ import type { Fault } from "./fault.ts";
 const limit = 1_024;
 const taken = 1_000;
 
-/** How long the event loop stands still. */
+/** Time for which the event loop stands still. */
 const busyMs = 1_500;
 
 /** Sets this process's soft limit of open files, which the sidecar reads when it starts; the hard one stays. */

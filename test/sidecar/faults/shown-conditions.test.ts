@@ -33,7 +33,7 @@ function boardOf(wrong: Condition) {
   return { board, metrics };
 }
 
-/** What the verdict repeats of a condition that is not known: nothing, where it is not known because nothing was looked at yet. */
+/** Returns what the verdict shows of an unknown condition: its message, unless it is unknown because nothing was looked at yet. */
 function wordsOf(type: ConditionType, reason: string): string {
   return reason === "NotPassed" ? "The sidecar has just started" : `${type} in words.`;
 }

@@ -11,7 +11,7 @@ export type ShownCondition = {
   }>;
 }[ConditionType];
 
-/** Rows of one condition: what has happened, the reason, the verdict, and `/readyz` where it is not 200. */
+/** Builds the rows of one condition: what has happened, the reason, the verdict, and `/readyz` if it is not 200. */
 function rows<T extends ConditionType>(
   type: T,
   list: readonly (readonly [

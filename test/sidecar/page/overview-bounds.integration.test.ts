@@ -20,7 +20,7 @@ async function serve(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What the overview shows of a target once it has looked. */
+/** Reads what the overview shows of a target once it has looked. */
 async function seen(answer: RequestListener) {
   const url = await serve(answer);
   await using watch = watchTarget(

@@ -25,7 +25,7 @@ import { waitForLevel } from "../../support/page/status-page.ts";
 import { root } from "../../style/rooms.ts";
 
 const accepted = join(import.meta.dirname, "pictures");
-/** Where a picture goes that is not like the accepted one. */
+/** Folder for pictures that differ from the accepted ones. */
 const refused = join(root, "node_modules/.cache/pictures");
 const acceptCommand =
   "GATEHOUSE_TEST_PICTURES=accept npx vitest run test/sidecar/page/page-pictures.integration.test.ts";

@@ -16,7 +16,7 @@ export const patient = {
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
 };
 
-/** What a fake node lacks of what makes a devnet node end at its start: a node.conf that can be read, storage settings of the right kind, its key. */
+/** Checks that a devnet node makes at its start and a fake node lacks: a node.conf that can be read, storage settings of the right kind, its key. */
 const demands = `
 import { existsSync as isThere, readFileSync as readText } from "node:fs";
 try {

@@ -76,7 +76,7 @@ async function rewrite(name: string, fill: string): Promise<void> {
   await file.utimes(atime, mtime);
 }
 
-/** What rsync still finds to change, by content, attributes, links and what is there too much: nothing of equal directories. */
+/** Lists what rsync still finds to change, by content, attributes, links and surplus files: nothing of equal directories. */
 async function listDifferences(): Promise<readonly string[]> {
   const words = ["-aHAXSni", "--delete", "--checksum", "--", `${data}/`, `${join(record.directory, "data")}/`];
   const result = await runProcess({

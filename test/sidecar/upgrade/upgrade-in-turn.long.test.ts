@@ -62,7 +62,7 @@ function startCommand(args: readonly string[]) {
 const hasEnded = ({ view }: UpgradableNode) =>
   until("the upgrade has ended", withinMs, async () => (await view()).upgrade?.end);
 
-/** What takes three nodes and a minute each. */
+/** Tests that take three nodes and a minute each. */
 const runs: Readonly<Record<string, () => Promise<void>>> = {
   "all are upgraded one after the other; a command that is killed, or ended, leaves the node that is under way to its sidecar, and the same command goes on":
     async () => {

@@ -19,7 +19,7 @@ async function settle(upkeep: RunningUpkeep): Promise<void> {
   await readUntil(passes, (now) => now >= before + 2);
 }
 
-/** What the audit log says of changes by others. */
+/** Reads the lines of the audit log about changes by others. */
 async function readEdits(stateDirectory: string): Promise<readonly Record<string, unknown>[]> {
   const text = await readFile(join(stateDirectory, "sidecar-audit.jsonl"), "utf8");
   expect(text).not.toContain(secret);

@@ -5,7 +5,7 @@ import { startPodServer } from "#sidecar/testing/pod-server.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
-/** What the next sidecar asks of the cluster and says, after one was ended by the restart that it had requested of that pod. */
+/** Returns what the next sidecar requests of the cluster and reports, after one was ended by the restart that it had requested of that pod. */
 async function afterRestartOf(instanceId: string) {
   await using node = await createFakeNode();
   await node.install("0.15.0");

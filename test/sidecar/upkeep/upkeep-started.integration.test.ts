@@ -30,7 +30,7 @@ async function engineOf(startedAtMs: () => number) {
   };
 }
 
-/** What was said of restarts, newest first. */
+/** Lists the messages about restarts, newest first. */
 const said = (upkeep: RunningUpkeep) =>
   upkeep.events.list().flatMap(({ kind, message }) => (kind === "restart" ? [message] : []));
 

@@ -121,7 +121,7 @@ test("no answer shows credentials of the sidecar's URLs", async () => {
   });
 });
 
-/** What a command says that is agreed to. */
+/** Runs a command that is agreed to, and returns what it prints. */
 async function say(...args: readonly string[]): Promise<string> {
   const { stdout, stderr } = await runGatehouse([...args, "--yes"], {}, directory);
   return `${stdout}${stderr}`;

@@ -46,7 +46,7 @@ const prunedOutput = [
   "real_prune_reserved_version: 5",
 ].join("\n");
 
-/** How the API server answers an exec: with the channels' messages, or with no stream at all. */
+/** Answer of the API server to an exec: the channels' messages, or no stream at all. */
 type ExecAnswer = Readonly<{ output?: string; errors?: string; status: string }> | Readonly<{ refusal: string }>;
 
 /** Runs node_cli in the pod as a sidecar of these settings would. */
