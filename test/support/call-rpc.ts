@@ -1,6 +1,6 @@
 import { request } from "undici";
 
-/** What a JSON-RPC server answers to one call. */
+/** Answer of a JSON-RPC server to one call. */
 export type RpcAnswer<Result> = Readonly<{ result?: Result; error?: Readonly<{ code: number; message: string }> }>;
 
 /** Calls a method over HTTP POST. */

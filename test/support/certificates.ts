@@ -12,7 +12,7 @@ const run = promisify(execFile);
 /** Whether certificates can be made on this machine. */
 export const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 
-/** What a skipped test says of it. */
+/** Suffix for the names of tests that need openssl; empty if it is installed. */
 export const withoutOpenssl = hasOpenssl ? "" : " (skipped: no openssl on PATH)";
 
 /** A certificate for `localhost` with its key, as PEM and as files. */

@@ -1,7 +1,7 @@
 /** Waits that are over sooner than the product has it: those of these lengths, so many times. */
 export type Hastened = Readonly<{ waitsMs: readonly number[]; times: number }>;
 
-/** How long a wait takes. */
+/** Returns the time that a wait takes, in ms. */
 export function hasten(ms: number, { waitsMs, times }: Hastened): number {
   return waitsMs.includes(ms) ? ms / times : ms;
 }

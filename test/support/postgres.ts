@@ -21,7 +21,7 @@ export type PostgresServer = AsyncDisposable &
     start: () => Promise<void>;
   }>;
 
-/** Why tests can't have a PostgreSQL server here; undefined when they can. Stands in the names of the tests that are skipped. */
+/** Explains why tests can't have a PostgreSQL server here; undefined if they can. Stands in the names of the tests that are skipped. */
 export function explainMissingPostgres(): string | undefined {
   if (programs() === undefined) return "no postgres and initdb on PATH or in /usr/lib/postgresql";
   return undefined;
@@ -104,7 +104,7 @@ async function query(url: string, text: string): Promise<readonly Readonly<Recor
   }
 }
 
-/** The folder that holds the server's programs: on PATH, or where Debian puts them. */
+/** Finds the folder that holds the server's programs: on PATH, or where Debian puts them. */
 function programs(): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), ...globSync("/usr/lib/postgresql/*/bin")];
   return folders.find((folder) => ["postgres", "initdb"].every((name) => isExecutable(join(folder, name))));

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { start, startNginx, type BenchProcess } from "../bench/gateway/proxies.ts";
 
-/** Where a proxy listens, on 127.0.0.1, keeps its files, and passes connections or requests on to. */
+/** Port of a proxy on 127.0.0.1, the folder of its files, and the port that it passes connections or requests on to. */
 export type ProxyPlace = Readonly<{ folder: string; port: number; behindPort: string }>;
 
 /** Starts a proxy. */

@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { gatehouseProgram } from "./programs/place.ts";
 
-/** What a command printed and how it ended. */
 export type CommandResult = Readonly<{ status: number | null; stdout: string; stderr: string }>;
 
 /** Runs `gatehouse <args>` to its end, in this directory or that one, with a clean environment but for PATH and what is given. */

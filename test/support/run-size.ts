@@ -1,7 +1,7 @@
 /** Whether this is `npm run test:long` (vitest.config.ts sets the variable for its projects), which does all that `npm test` does a slice of. */
 export const isLong = process.env["GATEHOUSE_TEST_LONG"] === "yes";
 
-/** What random input and random choices derive from; a test prints it with its failure, and the same seed makes the same run. */
+/** Seed of random input and random choices; a test prints it with its failure, and the same seed makes the same run. */
 export const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 
 /**

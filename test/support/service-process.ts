@@ -20,7 +20,7 @@ export type ServiceProcess = AsyncDisposable &
     /** URLs by name, as the service reported when it was ready. */
     urls: ReadyUrls;
     pid: number;
-    /** What it has printed so far. */
+    /** Output so far. */
     output: () => string;
     hasEnded: () => boolean;
     /** Sends a signal and resolves with the exit status (null when the signal ended it). */

@@ -4,7 +4,7 @@ import type { ServiceProcess } from "./service-process.ts";
 
 type Configuration = Readonly<{ files: readonly Readonly<{ path: string; sha256: string; refused?: string }>[] }>;
 
-/** What a service that is handed over says of its settings file. */
+/** Reads what a service that is handed over reports of its settings file. */
 export async function readSettingsInForce({ urls }: Pick<ServiceProcess, "urls">, path: string) {
   const operations = Object.entries(urls).find(([name]) => /^sidecar$|operations$/.test(name))?.[1];
   const configuration = (await (await fetch(`${operations}/configuration`)).json()) as Configuration;

@@ -3,18 +3,18 @@ import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
 import { findTestProgram } from "./programs/place.ts";
 
-/** What the process is given: to upgrade its node to a release, now or at a time, or to restore its data, and at which step from now on to end itself. */
+/** Request to the process: to upgrade its node to a release, now or at a time, or to restore its data, and the step from now on at which it ends itself. */
 export type UpgradeProcessRequest = Readonly<{ source?: string; atMs?: number; snapshot?: string; killAt?: number }>;
 
-/** How the node and its upgrade are in the eyes of the upkeep. */
+/** State of the node and its upgrade as the upkeep sees it. */
 export type UpgradeProcessState = Readonly<{
   /** node.conf, pruning and data are as desired, and no restart is due. */
   isRight: boolean;
   /** The node is known to have advanced with its node.conf. Of one that nobody has restarted, its start and the file's last change may be too close together to distinguish. */
   isKept: boolean;
-  /** Why an upgrade that was requested was refused. */
+  /** Reasons for which a requested upgrade was refused. */
   problems: readonly string[];
-  /** What is said of the data (`DataSound`). */
+  /** Reason of the condition `DataSound`. */
   data: string | undefined;
   /** Restores that the sidecar began by itself, and starts for restores that the budget was charged with. */
   ownRestores: number;

@@ -4,10 +4,10 @@ import { startKillableProcess, type KillableProcess } from "./killable-process.t
 import { findTestProgram } from "./programs/place.ts";
 import { until } from "#daemon/testing/until.ts";
 
-/** What the process is given; `killAt`: the step at which it is to end itself, see `armKillPoint`. */
+/** Request to the process; `killAt`: the step at which it is to end itself, see `armKillPoint`. */
 export type UpkeepRequest = Readonly<{ killAt?: number }>;
 
-/** How the node is in the eyes of its upkeep. */
+/** State of the node as its upkeep sees it. */
 export type UpkeepProcessState = Readonly<{
   /** node.conf is as desired, and no restart that could be made is due. */
   isRight: boolean;

@@ -21,7 +21,7 @@ const briefPayload = z.object({
 
 type BriefPayment = Readonly<z.output<typeof briefPayload>>;
 
-/** How often a payment was read in this process, for tests. */
+/** Number of payments that were read in this process, for tests. */
 export const reads = { count: 0 };
 
 /** A scheme that was made up: a transfer by EIP-3009 of which is sent only what does not follow from the offer. */

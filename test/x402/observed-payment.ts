@@ -32,7 +32,7 @@ const transaction = `0x${"ab".repeat(32)}` as const;
 const log = pino({ level: "silent" });
 const clock = () => nowSeconds * 1_000;
 
-/** What a facilitator and a seller make of one payment, in JSON. */
+/** Results of one payment at a facilitator and at a seller, in JSON. */
 export type ObservedPayment = Readonly<{ facilitator: object; seller: object }>;
 
 /** Gives a payment to a facilitator whose chain takes everything, and to a seller whose facilitator does. */
@@ -156,7 +156,7 @@ function claimFacts({ key, digest, validBefore, payload }: NewClaim): object {
   return { key, digest, validBefore, payload: hashOf(payload) };
 }
 
-/** A facilitator that takes every payment, and notes the hashes of the bodies that it was sent. */
+/** Creates a facilitator that takes every payment, and notes the hashes of the bodies that it was sent. */
 function agreeing(asked: string[]): typeof globalThis.fetch {
   return async (input, init) => {
     const path = new URL(String(input)).pathname;

@@ -69,7 +69,7 @@ export function readContainerInputs(inputs: Readonly<Record<string, unknown>>): 
   return containerInputs.parse(inputs);
 }
 
-/** What the Docker provider queries the engine for with these arguments (Engine API, "Create a container"). */
+/** Builds the request by which the Docker provider makes a container with these arguments (Engine API, "Create a container"). */
 export function buildContainerBody(inputs: ContainerInputs): Readonly<Record<string, unknown>> {
   return {
     Image: inputs.image,
@@ -131,7 +131,7 @@ function healthcheck({ tests, retries, ...spans }: NonNullable<ContainerInputs["
   };
 }
 
-/** A duration as Go writes it, such as `2m0s`. */
+/** Parses a duration as Go writes it, such as `2m0s`. */
 function nanoseconds(text: string): number {
   const [, hours = "0", minutes = "0", seconds = "0"] = /^(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?$/.exec(text) ?? [];
   return (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1e9;

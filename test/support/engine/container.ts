@@ -7,11 +7,11 @@ export type TestContainer = AsyncDisposable &
     name: string;
     /** One field of `docker inspect`, as a Go template. */
     inspect: (template: string) => Promise<string>;
-    /** What its process has printed. */
+    /** Reads what its process has printed. */
     logs: () => Promise<string>;
   }>;
 
-/** What to run; `options` are those of `docker run`. */
+/** Image and command to run; `options` are those of `docker run`. */
 export type ContainerOptions = Readonly<{ image: string; options?: readonly string[]; command: readonly string[] }>;
 
 /** A name that no other run of the tests takes. */

@@ -9,7 +9,7 @@ import { removeContainer } from "./remove-container.ts";
 /** The label that names a stack on everything that belongs to it. */
 const stackLabel = "io.gatehouse.stack";
 
-/** What the engine says about a container. */
+/** State of a container as the engine reports it. */
 export type ContainerState = Readonly<{
   Name: string;
   RestartCount: number;
@@ -94,7 +94,7 @@ async function make(stack: EngineStack, type: string, props: PolicyResource["pro
   }
 }
 
-/** The options of a volume, with the engine's own answer to where another volume is. */
+/** Resolves the options of a volume: the engine says where another volume is. */
 async function driverOptions(api: EngineApi, options: unknown): Promise<Readonly<Record<string, string>>> {
   const { device, ...rest } = (options ?? {}) as Readonly<Record<string, string>>;
   if (device?.startsWith(mountpointOf) !== true) return { ...rest };

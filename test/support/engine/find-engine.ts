@@ -31,7 +31,7 @@ export async function findEngine(): Promise<TestEngine> {
   return { ok: true, url: host.replace(/^tcp:/, "http:"), nodeImage };
 }
 
-/** What stands behind the name of a group of tests: nothing, or why it is skipped. */
+/** Returns a suffix for the name of a group of tests: empty, or why the group is skipped. */
 export function skipReason(engine: TestEngine): string {
   return engine.ok ? "" : ` (skipped: ${engine.message})`;
 }

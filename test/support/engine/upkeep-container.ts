@@ -3,7 +3,7 @@ import { startServiceContainer } from "./service-container.ts";
 import type { TestContainer } from "./container.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
-/** What `GET /status` returns, as far as a test asks. */
+/** Part of `GET /status` that tests read. */
 export type SidecarStatus = Readonly<{
   conditions: readonly Readonly<{ type: string; status: string; reason: string; message: string }>[];
   events: readonly Readonly<{ message: string }>[];

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 /** A call as it passes. */
 type TappedCall = Readonly<{ method: string; params: readonly unknown[] }>;
 
-/** What a request meets: the node, nothing at all, a lost answer, or an answer that the test makes up. */
+/** Fate of a request: the node, nothing at all, a lost answer, or an answer that the test makes up. */
 export type TapRule = "forward" | "hang" | "lose_answer" | Readonly<{ status: number; body: string }>;
 
 /** A wire between the facilitator and the node at which a test listens, and which it can break. */

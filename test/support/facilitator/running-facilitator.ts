@@ -15,18 +15,18 @@ type Answer<Body> = Readonly<{ status: number; body: Body & Readonly<{ error?: s
 export type RunningFacilitator = AsyncDisposable &
   Readonly<{
     url: string;
-    /** Where it reports how it is. */
+    /** URL of its listener for operators. */
     operationsUrl: string;
     process: ServiceProcess;
     post: (path: string, body: string, headers?: Headers) => Promise<Answer<Record<string, unknown>>>;
     verify: (body: unknown) => Promise<Answer<VerifyResponse>>;
     /** Settles without saying who asks. */
     settle: (body: unknown) => Promise<Answer<SettleResponse>>;
-    /** What a caller asks who names itself, by `Idempotency-Key` or other headers. */
+    /** Calls as a caller who names itself, by `Idempotency-Key` or other headers. */
     as: (caller: string | Headers) => Pick<RunningFacilitator, "verify" | "settle">;
   }>;
 
-/** Where it runs: the chain's node, the token, the ledger's file, and settings that differ from the defaults. */
+/** Surroundings of a facilitator: the chain's node, the token, the ledger's file, and settings that differ from the defaults. */
 export type FacilitatorPlace = Readonly<{
   rpcUrl: string;
   token: Address;

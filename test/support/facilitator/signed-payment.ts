@@ -4,7 +4,7 @@ import { authorizationTypes } from "@x402/evm";
 import { toHex, type Address, type Hex } from "viem";
 import { testAccount } from "../payments/payment-chain.ts";
 
-/** What a test changes about an otherwise good payment of 10,000 smallest units from account 1 to account 2. */
+/** Changes to an otherwise good payment of 10,000 smallest units from account 1 to account 2. */
 export type PaymentChanges = Readonly<{
   payer?: ReturnType<typeof testAccount>;
   /** Fields of the signed authorization. */

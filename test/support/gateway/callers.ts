@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 
 /** Callers of a gateway under way; each call has its own id, so that an answer too many is seen. */
 export type Callers = Readonly<{
-  /** What went wrong, one line each. */
+  /** One line each. */
   failures: readonly string[];
   /** Calls that were answered. */
   answered: () => number;

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 
-/** Who asks: the address that a proxy would give, the machine's own address that it comes from, and what it says besides. */
+/** Caller: the address that a proxy would give, the machine's own address that it comes from, and its other headers. */
 export type Asker = Readonly<{
   address?: string;
   localAddress?: string;
@@ -52,7 +52,7 @@ export type RawClient = Disposable &
     isClosed: () => boolean;
   }>;
 
-/** What a test looks at of what came. */
+/** Bytes of the answer that a test can look at. */
 const keptBytes = 65_536;
 
 /** Connects and sends bytes; what comes is read unless the socket is paused. */

@@ -4,7 +4,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask } from "./raw-call.ts";
 import { startSmallService, type SmallService } from "../../bounds/small-service.ts";
 
-/** How soon another's short call is answered on a machine that many tests share. */
+/** Longest time that another caller's short call waits on a machine that many tests share. */
 const shortCallMs = 10_000;
 
 /** A gateway in a small process before a node of the test's own process, whose callers give their addresses by X-Forwarded-For. */
@@ -30,7 +30,7 @@ export type HeldReads = Readonly<{
   letGo: () => void;
 }>;
 
-/** What is read, and by whom, to be told apart at the node. */
+/** Builds a read whose place and account tell it apart at the node. */
 export const storage = (id: unknown, account = `0x${"ab".repeat(20)}`) =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "eth_getStorageAt", params: [account, `0x${String(id)}`, "latest"] });
 

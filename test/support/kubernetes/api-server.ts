@@ -28,10 +28,10 @@ const programs = ["etcd", "kube-apiserver"] as const;
 const startDeadlineMs = 60_000;
 const endDeadlineMs = 30_000;
 
-/** How long a test's preparation with an API server may take: more than all its deadlines, because a hook that is given up leaves it running. */
+/** Longest time that a test's preparation with an API server may take: more than all its deadlines, because a hook that is given up leaves it running. */
 export const preparationMs = 240_000;
 
-/** Why tests can't have an API server here; undefined when they can. Stands in the names of the tests that are skipped. */
+/** Explains why tests can't have an API server here; undefined if they can. Stands in the names of the tests that are skipped. */
 export function explainMissingApiServer(): string | undefined {
   const lacking = programs.filter((program) => pathOf(program) === undefined);
   if (lacking.length === 0) return undefined;

@@ -2,7 +2,7 @@ import type { Manifest } from "#infra/testing/deployed-stack.ts";
 import type { ApiServer } from "./api-server.ts";
 import type { ClusterObject } from "./cluster-client.ts";
 
-/** What has to be there before what refers to it. */
+/** Kinds of objects that have to be there before what refers to them. */
 const first = ["Namespace", "ServiceAccount", "Role"];
 
 const rank = ({ kind }: Manifest) => (first.includes(kind) ? first.indexOf(kind) : first.length);

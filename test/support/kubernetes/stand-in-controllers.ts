@@ -10,16 +10,16 @@ import type { Certificate } from "../certificates.ts";
 import type { ApiServer } from "./api-server.ts";
 import type { ClusterObject } from "./cluster-client.ts";
 
-/** What a test's cluster does by itself for one node: its StatefulSet's controller, a machine with its kubelet, and the controllers of volumes and snapshots. */
+/** Parts of a test's cluster for one node: its StatefulSet's controller, a machine with its kubelet, and the controllers of volumes and snapshots. */
 export type StandInControllers = AsyncDisposable &
   Readonly<{
     /** The directory behind a claim. */
     directoryOf: (claim: string) => string;
-    /** What went wrong in a controller, which the test shows. */
+    /** Errors of the controllers, which the test shows. */
     findings: readonly string[];
   }>;
 
-/** How the node's container behaves. */
+/** Behaviour of the node's container. */
 export type NodeBehaviour = Readonly<{
   /** Is called as it starts, over its data. */
   start: (image: string, volume: string) => Promise<void>;
@@ -80,7 +80,7 @@ export async function startStandInControllers(
   await once(kubelet, "listening");
   await registerMachine(cluster, (kubelet.address() as AddressInfo).port);
 
-  /** One pod of the template, or none. */
+  /** Keeps one pod of the template, or none. */
   async function reconcileNode(pods: readonly Pod[]): Promise<void> {
     const path = `/apis/apps/v1/namespaces/${namespace}/statefulsets/node`;
     const { spec } = (await cluster.ask("GET", path)).body as {

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 export type DevnetWorkspace = AsyncDisposable &
   Readonly<{
     workspace: string;
-    /** Where node.conf stood when the node was started first. */
+    /** Path of node.conf at the node's first start. */
     configPath: string;
     httpUrl: string;
     webSocketUrl: string;

@@ -50,7 +50,7 @@ export function buildEnvironment(
   };
 }
 
-/** What `/status` returns. */
+/** Part of `/status` that is read here. */
 type Status = Readonly<{ conditions: readonly Readonly<{ type: string; reason: string; message: string }>[] }>;
 
 /** Waits until a condition has a reason. */

@@ -59,7 +59,7 @@ export async function upgradeDevnet(
   return { status, ...printed() };
 }
 
-/** Where an upkeep's control listens. */
+/** Returns the address of an upkeep's control. */
 export function findControl({ stateDirectory }: RunningUpkeep) {
   return { kind: "socket", stateDirectories: [stateDirectory] } as const;
 }

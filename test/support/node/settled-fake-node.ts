@@ -5,13 +5,13 @@ import type { Environment } from "#daemon/settings/environment.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
-/** What the data of a settled fake node hold. */
+/** Content of a settled fake node's data. */
 export const oldBlocks = "old blocks";
 
-/** Where a fake node has its data. */
+/** Path of a fake node's data. */
 export const chainOf = ({ workspace }: Pick<FakeNode, "workspace">) => join(workspace, "data", "chain");
 
-/** How many times as fast the time goes in which a node has to answer and to advance: what a failed start is waited for is over sooner. */
+/** Factor by which time goes faster for a node that has to answer and to advance: the wait for a failed start is over sooner. */
 const pace = 5;
 
 const seconds = (real: number) => String(real * 1_000 * pace);

@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import type { PNG } from "pngjs";
 import { readPicture } from "./picture.ts";
 
-/** What a picture is taken of, and how. */
+/** Page that a picture is taken of, and how. */
 export type PictureOptions = Readonly<{
   url: string;
   /** The time that the page gets. */
@@ -63,7 +63,7 @@ async function shootAtRest(page: Page): Promise<Buffer> {
 /** Widths of a line in the fonts of the pictures, at 100 px. */
 const knownWidths = { "DejaVu Sans": 1290.6, "DejaVu Sans Mono": 1444.9 };
 
-/** Why no picture can be compared on this machine; undefined where it can. */
+/** Explains why no picture can be compared on this machine; undefined if it can. */
 export async function explainMissingFonts(browser: Browser): Promise<string | undefined> {
   const page = await browser.newPage();
   await using _ = { [Symbol.asyncDispose]: () => page.close() };

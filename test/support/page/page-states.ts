@@ -28,7 +28,7 @@ export const sides: readonly ConditionType[] = [
   "Adopted",
 ];
 
-/** What a gateway has counted since its start, by seconds of an even load. */
+/** Builds the counts of a gateway since its start, by seconds of an even load. */
 function trafficAfter(seconds: number): Traffic {
   const call = (method: string, tier: string, outcome: Traffic["calls"][number]["outcome"], perSecond: number) => ({
     method,
@@ -49,13 +49,13 @@ function trafficAfter(seconds: number): Traffic {
   };
 }
 
-/** Why a node whose process is gone does not answer. */
+/** Reason for which a node does not answer whose process is gone. */
 export const refused = {
   reason: "Refused",
   message: "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); is the node running, and is this its address?",
 } as const;
 
-/** What stands on the board while the node's process is gone. */
+/** Conditions on the board while the node's process is gone. */
 export const nodeGone: readonly ConditionReport[] = [
   { type: "RpcAnswering", status: "False", ...refused },
   {
@@ -100,7 +100,7 @@ export async function serveDeadNode(forMs: number, options: ServedPageOptions = 
   return node;
 }
 
-/** What the sidecar of `serveWaitingNode` would do. */
+/** Steps that the sidecar of `serveWaitingNode` would take. */
 export const waitingSteps = [
   "node.conf: a renamed to b (the version reads b)",
   "the node is restarted (it reads node.conf at its start)",

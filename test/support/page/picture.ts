@@ -4,7 +4,7 @@ import { PNG } from "pngjs";
 /** A side of the block of pixels that becomes one: letters become grey, so that how they are placed and smoothed does not count. */
 const blockPx = 6;
 
-/** How far a pixel's colour may be off (0 to 1), as pixelmatch measures it, and which part of the pixels may be further off. */
+/** Difference of a pixel's colour that is tolerated (0 to 1), as pixelmatch measures it, and the part of the pixels that may differ more. */
 export const tolerance = { colour: 0.15, part: 0.003 } as const;
 
 /** Reads a screenshot at a sixth of its size. */
@@ -48,7 +48,7 @@ export function comparePictures(seen: PNG, accepted: PNG): Readonly<{ part: numb
   return { part: off / (width * height), difference };
 }
 
-/** The picture in the corner of a sheet of one grey. */
+/** Puts the picture in the corner of a sheet of one grey. */
 function extend(picture: PNG, size: Readonly<{ width: number; height: number }>, grey: number): PNG {
   const sheet = new PNG(size);
   for (let at = 0; at < sheet.data.length; at += 4) sheet.data.set([grey, grey, grey, 255], at);

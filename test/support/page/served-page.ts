@@ -19,7 +19,7 @@ import { conditionReasons } from "#status/condition-reasons.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { judgeVerdict, type UpkeepMode } from "#status/verdict.ts";
 
-/** How the node is at one moment of a made-up past. */
+/** State of the node at one moment of a made-up past. */
 export type Moment = Readonly<{
   height?: number;
   latencyMs?: number;

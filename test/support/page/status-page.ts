@@ -98,7 +98,7 @@ const brokenNumbers = `[...document.querySelectorAll("td")].filter((cell) => {
   return text.getClientRects().length > 1;
 }).map((cell) => cell.textContent)`;
 
-/** What axe finds, as a person reads it. */
+/** Runs axe, and returns its findings as a person reads them. */
 async function axeFindings(page: Page): Promise<readonly string[]> {
   // Read once a page: the program is large.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(`${axe.source}; undefined`);

@@ -4,9 +4,9 @@ import { testAccount } from "./payment-chain.ts";
 
 /** Buyers under way, each with its own payment. */
 export type Buyers = Readonly<{
-  /** What did not go well, each request by itself, though the client would have sent it again. */
+  /** Requests that did not go well, each by itself, though the client would have sent it again. */
   failures: readonly string[];
-  /** What was bought. */
+  /** Bodies of the responses that were bought. */
   bought: readonly string[];
   end: () => Promise<void>;
 }>;

@@ -22,7 +22,7 @@ export function createClientFetch(): Fetch {
   });
 }
 
-/** How much of the token an account holds, in smallest units, read from the node. */
+/** Reads from the node how much of the token an account holds, in smallest units. */
 export async function readBalance(nodeUrl: string, account: Address): Promise<bigint> {
   const chain = createPublicClient({ transport: http(nodeUrl) });
   return chain.readContract({ address: tokenAddress, abi: erc20Abi, functionName: "balanceOf", args: [account] });

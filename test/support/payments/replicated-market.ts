@@ -86,7 +86,7 @@ export async function openReplicatedMarket(): Promise<ReplicatedMarket> {
   };
 }
 
-/** How a client fared that sends one payment until it knows the end: it got the resource, or it learns that somebody else did. */
+/** End of a payment that a client sends until it knows the end: it got the resource, or it learns that somebody else did. */
 export type Purchase = "bought" | "spent";
 
 /** Sends a payment until its end is known. Whatever is not an end (202, 409, 503, no connection) is tried again. */

@@ -4,7 +4,7 @@ import { authorizationTypes } from "@x402/evm";
 import { toHex, type Hex } from "viem";
 import { client } from "./paying.ts";
 
-/** What differs from a good payment. Times in Unix seconds. */
+/** Difference from a good payment. Times in Unix seconds. */
 export type PaymentDeviation = Readonly<{ chainId?: number; validBefore?: bigint }>;
 
 /** A PAYMENT-SIGNATURE header for the requirements, signed by the embedded stack's client (EIP-3009). */

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the upstream does next; `data` unless a test says otherwise. */
+/** Behaviour of the upstream from now on; `data` unless a test says otherwise. */
 type UpstreamBehaviour = "data" | "held" | "error" | "hang" | "large" | "largest" | "too large";
 
 /** An upstream that counts what reaches it. */
@@ -19,7 +19,7 @@ export type TestUpstream = AsyncDisposable &
 
 /** Size of a `large` response: more than a connection that nobody reads can hold. */
 export const largeBytes = 7_000_000;
-/** What a resource server sells at most by default. */
+/** Size of the largest response that a resource server sells by default. */
 export const largestBytes = 8_388_608;
 
 /** Starts an upstream on a free port. */

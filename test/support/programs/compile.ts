@@ -19,10 +19,10 @@ const root = join(import.meta.dirname, "../../..");
 const recordFile = join(programsDirectory, "made-of.json");
 const deadlineMs = 120_000;
 
-/** What the programs are made of besides the modules that they import. */
+/** Files that the programs depend on besides the modules that they import. */
 const alsoMadeOf = [import.meta.filename, join(import.meta.dirname, "place.ts"), join(root, "package-lock.json")];
 
-/** What is taken as it is: the command's first file, and what is read while Gatehouse runs. */
+/** Paths that are linked as they are: the command's first file, and what is read while Gatehouse runs. */
 const linked = [...programFolders, "package.json"] as const;
 
 /**
@@ -42,7 +42,7 @@ function areUpToDate(): boolean {
   return Object.entries(record).every(([path, state]) => stateOf(path) === state);
 }
 
-/** Changes with the file. */
+/** Describes a file by what changes with it. */
 function stateOf(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? "none" : `${stats.size} ${stats.mtimeMs}`;

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** Where the programs are that tests start, laid out as the repository is: `cli/gatehouse.js` of it is the command. */
+/** Folder of the programs that tests start, laid out as the repository is: `cli/gatehouse.js` of it is the command. */
 export const programsDirectory = join(root, "node_modules/.cache/programs");
 
 /** The programs, from the repository's root. */

@@ -13,17 +13,17 @@ import { until } from "#daemon/testing/until.ts";
 /** Whether Prometheus is on PATH. */
 export const hasPrometheus = spawnSync("prometheus", ["--version"]).status === 0;
 
-/** What a test's name says where it can't run. */
+/** Suffix for the names of tests that need Prometheus; empty if it is installed. */
 export const withoutPrometheus = hasPrometheus ? "" : " (skipped: prometheus is not on PATH)";
 
 const startDeadlineMs = 30_000;
 const stopDeadlineMs = 20_000;
 const queryDeadlineMs = 10_000;
 
-/** Where a listener for operators is, and what the instance is called instead. */
+/** Address of a listener for operators, and the name that stands for it as the instance. */
 type NamedTarget = Readonly<Record<"address" | "instance", string>>;
 
-/** What is scraped: the job, and the listeners for operators. */
+/** Listeners for operators to scrape, by job. */
 export type ScrapedJobs = Readonly<Record<string, readonly (string | NamedTarget)[]>>;
 
 /** An alert that Prometheus knows of now. */
@@ -47,11 +47,11 @@ export type RunningPrometheus = AsyncDisposable &
     query: (expression: string) => Promise<readonly Sample[]>;
   }>;
 
-/** How Prometheus runs: rules, and the time between two scrapes and two evaluations. */
+/** Rules of Prometheus, and the time between two scrapes and two evaluations. */
 export type PrometheusOptions = Readonly<{
   rules: readonly RuleGroup[];
   intervalMs: number;
-  /** How long a series that is gone is still seen; Prometheus's own default is five minutes. */
+  /** Time for which a series that is gone is still seen; Prometheus's own default is five minutes. */
   lookbackMs?: number;
 }>;
 

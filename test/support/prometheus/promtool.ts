@@ -6,10 +6,9 @@ import { join } from "node:path";
 /** Whether Prometheus's promtool is on PATH. */
 export const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 
-/** What a test's name says where it can't run. */
+/** Suffix for the names of tests that need promtool; empty if it is installed. */
 export const withoutPromtool = hasPromtool ? "" : " (skipped: promtool is not on PATH)";
 
-/** What a program said and how it ended. */
 type Ended = Readonly<{ status: number | null; output: string }>;
 
 /** Runs promtool in a folder of these files; its exit status and all that it printed. */

@@ -41,7 +41,7 @@ export type RegisteredResource = Readonly<{
   aliases: readonly string[];
 }>;
 
-/** What the engine requests with a component. */
+/** Request of the engine for a component. */
 export type AskedComponent = Readonly<{
   type?: string;
   name?: string;
@@ -54,9 +54,9 @@ export type AskedComponent = Readonly<{
 /** Pulumi's engine as far as a component's plugin sees it: it starts the plugin, asks it, and notes what it registers. */
 export type ComponentEngine = AsyncDisposable &
   Readonly<{
-    /** What was registered since it was last looked at. */
+    /** Returns what was registered since the last call. */
     takeRegistered: () => readonly RegisteredResource[];
-    /** What the plugin logged. */
+    /** Lines that the plugin logged. */
     logged: readonly string[];
     schema: () => Promise<string>;
     /** @throws {ServiceError} what the plugin has against it. */
@@ -160,7 +160,7 @@ const invoke: Handler<ResourceInvokeRequest> = ({ request }, done) => {
   done(null, response);
 };
 
-/** A monitor that lets every resource be made as it was requested. */
+/** Creates a monitor that lets every resource be made as it was requested. */
 function monitorOf(registered: RegisteredResource[]): UntypedServiceImplementation {
   const registerResource: Handler<RegisterResourceRequest> = ({ request }, done) => {
     const [type, name] = [request.getType(), request.getName()];

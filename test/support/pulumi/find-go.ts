@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const deadlineMs = 120_000;
 
-/** What Pulumi compiles a program in Go by, or what is lacking and what to do. */
+/** Go that can compile a program for Pulumi, or what is lacking and what to do. */
 export type TestGo = Readonly<{ ok: true } | { ok: false; message: string }>;
 
 /**

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const deadlineMs = 60_000;
 
-/** What Pulumi runs a program in Python by, or what is lacking and what to do. */
+/** Python that can run a program for Pulumi, or what is lacking and what to do. */
 export type TestPython = Readonly<{ ok: true } | { ok: false; message: string }>;
 
 /**

@@ -9,7 +9,6 @@ import { parse, stringify } from "yaml";
 const root = join(import.meta.dirname, "../../..");
 const project = "gatehouse";
 
-/** How a Pulumi command ended. */
 export type PulumiResult = Readonly<{ status: number | null; output: string; seconds: number }>;
 
 /** A stack of this repository's program with a state and its own configuration. Disposing of it forgets both. */

@@ -31,7 +31,7 @@ const prefix = `${project}-${stack}`;
 const secretKeys = new Set(["signerPrivateKey", "domainKey", "stabilizingKey"]);
 const deployedFile = join(process.cwd(), "deployed.json");
 
-/** What a service may be waited for: a node that never answers keeps its sidecar from being ready, which a test may wait for in vain. */
+/** Longest wait for a service: a node that never answers keeps its sidecar from being ready, which a test may wait for in vain. */
 const waitTimeoutSeconds = { usual: 180, inVain: 5 };
 
 type Config = Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ const readConfig = (): Config => JSON.parse(readFileSync(configFile, "utf8")) as
 const readDeployed = (): Deployed => JSON.parse(readFileSync(deployedFile, "utf8")) as Deployed;
 const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
-/** The node and what looks after it; the rest of a stack has no part in an upgrade. */
+/** Lists the node and what looks after it; the rest of a stack has no part in an upgrade. */
 async function wantedResources(): Promise<readonly PolicyResource[]> {
   const parts = /-(edge|private|node|node-.*|sidecar|sidecar-.*|engine-proxy|engine-socket)$/;
   return (await listDeployedResources(readConfig(), prefix)).filter(
