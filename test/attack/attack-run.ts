@@ -69,7 +69,7 @@ export async function attackSidecar(
     const toMs = performance.now();
     const over = attackers.told();
     attackers.child.send({ attack: undefined, target });
-    const made = phaseOf(attack ?? "none", {
+    const made = buildPhase(attack ?? "none", {
       reached: Number(await over),
       callers: callers.between(fromMs, toMs),
       control: control.between(fromMs, toMs),
@@ -93,14 +93,14 @@ type Seen = Readonly<{
   sights: readonly Sight[];
 }>;
 
-function phaseOf(attack: string, { reached, callers, control, sights }: Seen): Phase {
+function buildPhase(attack: string, { reached, callers, control, sights }: Seen): Phase {
   const took = callers.map(({ tookMs }) => tookMs);
   return {
     attack,
     reached,
     requests: callers.length,
     p99Ms: Math.round(quantile(took, 0.99)),
-    secondP95Ms: Math.round(quantile(p95OfSeconds(callers), 0.5)),
+    secondP95Ms: Math.round(quantile(computeP95OfSeconds(callers), 0.5)),
     worstMs: Math.round(Math.max(0, ...took)),
     controlP99Ms: Math.round(
       quantile(
@@ -119,7 +119,7 @@ function phaseOf(attack: string, { reached, callers, control, sights }: Seen): P
   };
 }
 
-function p95OfSeconds(samples: readonly Sample[]): readonly number[] {
+function computeP95OfSeconds(samples: readonly Sample[]): readonly number[] {
   const seconds = Map.groupBy(samples, ({ atMs }) => Math.floor(atMs / 1_000));
   return [...seconds.values()].map((second) =>
     quantile(

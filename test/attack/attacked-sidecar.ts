@@ -56,7 +56,7 @@ export async function startLocalSidecar(nodePort: number): Promise<AttackedSidec
   return {
     gatewayPort,
     statusUrl: `http://127.0.0.1:${statusPort}`,
-    memory: async () => memoryIn(await status()),
+    memory: async () => parseMemory(await status()),
     ends: () =>
       status().then(
         () => 0,
@@ -87,7 +87,7 @@ export async function startContainedSidecar(image: string, nodePort: number): Pr
   return {
     gatewayPort,
     statusUrl,
-    memory: async () => memoryIn(await readFile(`/proc/${await processOf(container)}/status`, "utf8")),
+    memory: async () => parseMemory(await readFile(`/proc/${await findProcess(container)}/status`, "utf8")),
     ends: async () => {
       const told = await container.inspect("{{.RestartCount}} {{.State.OOMKilled}} {{.State.Running}}");
       const [restarts, wasKilled, isRunning] = told.split(" ");
@@ -98,13 +98,13 @@ export async function startContainedSidecar(image: string, nodePort: number): Pr
 }
 
 /** Finds the service's own process; the container's first is the one that reaps. */
-async function processOf(container: TestContainer): Promise<number> {
+async function findProcess(container: TestContainer): Promise<number> {
   const init = await container.inspect("{{.State.Pid}}");
   const children = await readFile(`/proc/${init}/task/${init}/children`, "utf8");
   return Number(children.trim().split(" ")[0]);
 }
 
-function memoryIn(status: string) {
+function parseMemory(status: string) {
   const mebibytes = (name: string) =>
     Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1_024);
   return { nowMiB: mebibytes("VmRSS"), peakMiB: mebibytes("VmHWM") };

@@ -19,11 +19,11 @@ const receipts = Buffer.from(
 const slow = /^(?:debug_trace|trace_|eth_getLogs)/;
 let height = 1_000_000;
 
-const hashOf = (number: number) => `0x${number.toString(16).padStart(64, "0")}`;
+const formatHash = (number: number) => `0x${number.toString(16).padStart(64, "0")}`;
 const block = (number: number) => ({
   number: `0x${number.toString(16)}`,
-  hash: hashOf(number),
-  parentHash: hashOf(number - 1),
+  hash: formatHash(number),
+  parentHash: formatHash(number - 1),
   timestamp: `0x${(Math.floor(Date.now() / 1_000) - (height - number)).toString(16)}`,
 });
 
@@ -46,7 +46,7 @@ const results: Readonly<Record<string, (params: readonly unknown[]) => string | 
 };
 
 /** An answer in pieces: the long ones are not copied for each. */
-const answerOf = ({ id, method, params = [] }: Call): readonly Buffer[] => {
+const answerCall = ({ id, method, params = [] }: Call): readonly Buffer[] => {
   const result = results[method]?.(params) ?? '"0x1234"';
   return [
     Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`),
@@ -55,7 +55,7 @@ const answerOf = ({ id, method, params = [] }: Call): readonly Buffer[] => {
   ];
 };
 
-function batchOf(calls: readonly Call[]): readonly Buffer[] {
+function answerBatch(calls: readonly Call[]): readonly Buffer[] {
   const parts: Buffer[] = [Buffer.from("[")];
   let size = 0;
   for (const call of calls) {
@@ -65,14 +65,14 @@ function batchOf(calls: readonly Call[]): readonly Buffer[] {
       parts.push(Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(call.id)},${error}}`));
       continue;
     }
-    const own = answerOf(call);
-    size += lengthOf(own);
+    const own = answerCall(call);
+    size += sumLengths(own);
     parts.push(...own);
   }
   return [...parts, Buffer.from("]")];
 }
 
-function lengthOf(parts: readonly Buffer[]): number {
+function sumLengths(parts: readonly Buffer[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
@@ -80,8 +80,8 @@ function answer(body: string, response: ServerResponse): void {
   const message = JSON.parse(body) as Call | readonly Call[];
   const calls = Array.isArray(message) ? (message as readonly Call[]) : [message as Call];
   const send = () => {
-    const parts = Array.isArray(message) ? batchOf(calls) : calls.flatMap(answerOf);
-    response.writeHead(200, { "Content-Type": "application/json", "Content-Length": lengthOf(parts) });
+    const parts = Array.isArray(message) ? answerBatch(calls) : calls.flatMap(answerCall);
+    response.writeHead(200, { "Content-Type": "application/json", "Content-Length": sumLengths(parts) });
     response.cork();
     for (const part of parts) response.write(part);
     response.end();

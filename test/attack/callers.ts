@@ -70,7 +70,7 @@ function asOften(sample: Sample): readonly Sample[] {
   return [sample, ...later];
 }
 
-function bodyOf(sent: number): string {
+function buildBody(sent: number): string {
   const address = `0x${sent.toString(16).padStart(40, "0")}`;
   switch (sent % 5) {
     case 0:
@@ -96,7 +96,7 @@ function ask(
   localAddress: string,
   { agent, sent }: Readonly<{ agent: Agent; sent: number }>,
 ): Promise<string | undefined> {
-  const body = bodyOf(sent);
+  const body = buildBody(sent);
   return new Promise((resolve) => {
     const headers = { "Content-Type": "application/json", "Content-Length": body.length };
     const options = { host, port, localAddress, agent, method: "POST", headers, timeout: answerTimeoutMs };

@@ -47,9 +47,9 @@ export async function startWitness(sidecar: AttackedSidecar): Promise<Witness> {
     while (!stop.signal.aborted) {
       const atMs = performance.now();
       const now = await lookAt(sidecar).catch((error: unknown) => `the page did not come: ${String(error)}`);
-      const changed = typeof now === "string" ? [now] : [...changes(before, now), ...judged(before, now)];
+      const changed = typeof now === "string" ? [now] : [...listChanges(before, now), ...judgeVerdict(before, now)];
       const isCalledSlow = typeof now !== "string" && now.conditions.some(isSlow);
-      const notReady = await readiness(sidecar).catch((error: unknown) => `readyz did not come: ${String(error)}`);
+      const notReady = await checkReadiness(sidecar).catch((error: unknown) => `readyz did not come: ${String(error)}`);
       const { nowMiB: memoryMiB } = await sidecar.memory().catch(() => ({ nowMiB: 0 }));
       if (!stop.signal.aborted) sights.push({ atMs, changed, isCalledSlow, notReady, memoryMiB });
       await delay(betweenMs, undefined, { signal: stop.signal }).catch(() => undefined);
@@ -72,18 +72,18 @@ async function lookAt({ statusUrl }: AttackedSidecar): Promise<Page> {
 const isSlow = ({ type, status }: Condition) => type === "GatewayResponsive" && status === "False";
 
 /** Returns the verdict if it is neither what it was nor that something is wrong: the node serves throughout. */
-function judged({ verdict: { level } }: Page, { verdict }: Page): readonly string[] {
+function judgeVerdict({ verdict: { level } }: Page, { verdict }: Page): readonly string[] {
   return verdict.level === level || verdict.level === "wrong" ? [] : [`verdict ${verdict.level}: ${verdict.message}`];
 }
 
-function changes({ conditions: before }: Page, { conditions: now }: Page): readonly string[] {
+function listChanges({ conditions: before }: Page, { conditions: now }: Page): readonly string[] {
   return now
     .filter(({ type, reason }) => !ofTheSidecar.has(type) && !aboutCallers.has(`${type} ${reason}`))
     .filter(({ type, reason }) => before.find((one) => one.type === type)?.reason !== reason)
     .map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`);
 }
 
-async function readiness({ statusUrl }: AttackedSidecar): Promise<string | undefined> {
+async function checkReadiness({ statusUrl }: AttackedSidecar): Promise<string | undefined> {
   const response = await fetch(`${statusUrl}/readyz`, { signal: AbortSignal.timeout(answerTimeoutMs) });
   const text = await response.text();
   return response.ok ? undefined : `${response.status} ${text.slice(0, 300)}`;

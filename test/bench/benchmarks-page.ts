@@ -49,7 +49,7 @@ export function printBenchmarks(results: Results): string {
   return [
     introduction,
     `## Targets\n\n${met.length} of ${rows.length} are met.\n`,
-    ...table(
+    ...formatPlainTable(
       ["part", "what", "measured", "target", "verdict"],
       [...missed, ...met].map(({ part, what, measured, target, isMet }) => [
         part,
@@ -60,13 +60,13 @@ export function printBenchmarks(results: Results): string {
       ]),
     ),
     "\n## Runs\n",
-    ...table(
+    ...formatPlainTable(
       ["part", "day", "machine", "conditions"],
       runs.map(([part, { date, machine, conditions }]) => [part, date, machine, conditions]),
     ),
-    ...(explained.length === 0 ? [] : ["", ...table(["what", "how it was measured"], explained)]),
+    ...(explained.length === 0 ? [] : ["", ...formatPlainTable(["what", "how it was measured"], explained)]),
     "\n## Measure it yourself\n",
-    ...table(["command", "what it measures", "needs on PATH"], commands),
+    ...formatPlainTable(["command", "what it measures", "needs on PATH"], commands),
     options,
   ].join("\n");
 }
@@ -77,7 +77,7 @@ export async function writeBenchmarksPage(): Promise<void> {
 }
 
 /** Formats a Markdown table of cells that are plain text. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+function formatPlainTable(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   return formatTable(
     head,
     rows.map((cells) => cells.map(escapeCell)),

@@ -42,7 +42,7 @@ export async function measureDeployment(): Promise<ReadonlyMap<string, readonly 
 }
 
 async function measureSize(images: TestImages): Promise<Measurement> {
-  const [base, gatehouse] = [await bytesOf(images.bareBase), await bytesOf(images.gatehouse)];
+  const [base, gatehouse] = [await readImageBytes(images.bareBase), await readImageBytes(images.gatehouse)];
   const overBase = Math.round((gatehouse - base) / megabyte);
   return {
     what: "Gatehouse image over its base",
@@ -52,18 +52,18 @@ async function measureSize(images: TestImages): Promise<Measurement> {
   };
 }
 
-async function bytesOf(image: string): Promise<number> {
+async function readImageBytes(image: string): Promise<number> {
   return Number(await runDocker("image", "inspect", "--format", "{{.Size}}", image));
 }
 
 async function measureHealth(url: string, images: TestImages): Promise<readonly Measurement[]> {
   await using stack = await startTestStack(url, images);
   return [...stack.healthyAfterSeconds].map(([container, seconds]) =>
-    secondsWithin(`${container.slice(stack.prefix.length + 1)} healthy after its start`, seconds, 3),
+    judgeSeconds(`${container.slice(stack.prefix.length + 1)} healthy after its start`, seconds, 3),
   );
 }
 
-function secondsWithin(what: string, seconds: number, most: number): Measurement {
+function judgeSeconds(what: string, seconds: number, most: number): Measurement {
   return { what, target: `< ${most} s`, measured: `${Math.round(seconds * 10) / 10} s`, isMet: seconds < most };
 }
 
@@ -90,9 +90,9 @@ async function measurePulumi(dockerEngine: string, baseImage: string): Promise<r
     const warm = await seconds("up", "--yes", "--skip-preview");
     await seconds("destroy", "--yes", "--skip-preview");
     return [
-      secondsWithin("preview of the whole stack", preview, 10),
+      judgeSeconds("preview of the whole stack", preview, 10),
       {
-        ...secondsWithin("up on a warm host until all is healthy", warm, 60),
+        ...judgeSeconds("up on a warm host until all is healthy", warm, 60),
         how: `the up before it, which built the images, took ${Math.round(cold)} s`,
       },
     ];

@@ -41,9 +41,9 @@ if (missing === undefined) {
 async function measure(store: string, env: Readonly<Record<string, string>>): Promise<Speed> {
   await using facilitator = await startFacilitator({ ...place, ledgerPath: "", env });
   const payments = await sign(settlements);
-  await perSecond(verifications / 4, payments, facilitator.verify);
-  const verify = await perSecond(verifications, payments, facilitator.verify);
-  const settle = await perSecond(settlements, payments, facilitator.settle);
+  await measureRate(verifications / 4, payments, facilitator.verify);
+  const verify = await measureRate(verifications, payments, facilitator.verify);
+  const settle = await measureRate(settlements, payments, facilitator.settle);
   process.stdout.write(`  ${store}: ${verify} verify/s, ${settle} settle/s\n`);
   return { store, verify, settle };
 }
@@ -55,7 +55,7 @@ async function sign(count: number): Promise<readonly PaymentBody[]> {
 }
 
 /** Makes calls, some at a time, each with the next payment, and returns how many per second; every one has to go well. */
-async function perSecond(
+async function measureRate(
   calls: number,
   payments: readonly PaymentBody[],
   call: RunningFacilitator["verify"] | RunningFacilitator["settle"],

@@ -48,7 +48,7 @@ const parts = new Map<string, () => Promise<readonly Figure[]> | readonly Figure
   ["memory", () => measureMemoryRun(Number(values.requests), { ...surroundings, seconds: 10 })],
 ]);
 try {
-  const versions = [firstLine("nginx", "-v"), firstLine("haproxy", "-v"), firstLine("wrk", "-v")].join(", ");
+  const versions = [readVersion("nginx", "-v"), readVersion("haproxy", "-v"), readVersion("wrk", "-v")].join(", ");
   const load = describeLoad();
   print("machine", [{ cpus: `${cpus().length} × ${cpus()[0]?.model}`, node: process.version, versions, load }]);
   const measured = new Map<string, readonly Measurement[]>();
@@ -71,7 +71,7 @@ try {
 }
 
 /** Returns the first line that a program prints about its version, on whichever output, whatever its exit code. */
-function firstLine(command: string, flag: string): string {
+function readVersion(command: string, flag: string): string {
   const text = execFileSync("sh", ["-c", `${command} ${flag} 2>&1 || true`], { encoding: "utf8" });
   return text.split("\n", 1)[0] ?? "";
 }

@@ -14,15 +14,15 @@ export async function measureStack(): Promise<void> {
   const startedAt = performance.now();
   await using stack = await startStack();
   const upAfterMs = Math.round(performance.now() - startedAt);
-  print("Cold start of each part, as the stack printed it", coldStarts(stack));
+  print("Cold start of each part, as the stack printed it", listColdStarts(stack));
   print("From start to the first paid response", [
     { what: "printed by the stack", ms: Number(/First paid response (\d+) ms after/.exec(stack.output())?.[1]) },
     { what: "until everything was printed", ms: upAfterMs },
   ]);
-  print(`Resident memory before and after ${requests} requests`, await memory(stack));
+  print(`Resident memory before and after ${requests} requests`, await measureMemory(stack));
 }
 
-function coldStarts({ output }: RunningStack): Row[] {
+function listColdStarts({ output }: RunningStack): Row[] {
   return [...output().matchAll(/│ ([\w -]+?) +│ \S+ +│ +(\d+) │/g)].map(([, name = "", ms = ""]) => ({
     name,
     ms: Number(ms),
@@ -32,22 +32,22 @@ function coldStarts({ output }: RunningStack): Row[] {
 /** Request that one part of the stack gets a thousand times. */
 type Load = Readonly<{ name: string; url: string; body?: string }>;
 
-function loads({ ports }: RunningStack): readonly Load[] {
+function listLoads({ ports }: RunningStack): readonly Load[] {
   const rpc = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] });
   return [
-    { name: "node", url: at(ports.node, "/"), body: rpc },
-    { name: "pushgateway", url: at(ports.pushgateway, "/metrics") },
-    { name: "sidecar", url: at(ports.gateway, "/"), body: rpc },
-    { name: "facilitator", url: at(ports.facilitator, "/supported") },
-    { name: "resource-server", url: at(ports.resourceServer, "/data") },
-    { name: "upstream", url: at(ports.upstream, "/data") },
+    { name: "node", url: formatUrl(ports.node, "/"), body: rpc },
+    { name: "pushgateway", url: formatUrl(ports.pushgateway, "/metrics") },
+    { name: "sidecar", url: formatUrl(ports.gateway, "/"), body: rpc },
+    { name: "facilitator", url: formatUrl(ports.facilitator, "/supported") },
+    { name: "resource-server", url: formatUrl(ports.resourceServer, "/data") },
+    { name: "upstream", url: formatUrl(ports.upstream, "/data") },
   ];
 }
 
-async function memory(stack: RunningStack): Promise<Row[]> {
+async function measureMemory(stack: RunningStack): Promise<Row[]> {
   const processes = findStackProcesses(stack);
   const rows: Row[] = [];
-  for (const load of loads(stack)) {
+  for (const load of listLoads(stack)) {
     const pid = processes.get(load.name);
     if (pid === undefined) throw new Error(`no process of the ${load.name} in the stack`);
     const before = readResidentMiB(pid);
@@ -72,7 +72,7 @@ async function drive({ url, body }: Load): Promise<void> {
   await Promise.all(Array.from({ length: concurrency }, worker));
 }
 
-function at(port: number, path: string): string {
+function formatUrl(port: number, path: string): string {
   return `http://127.0.0.1:${port}${path}`;
 }
 

@@ -46,27 +46,28 @@ type Measured = Readonly<{ shape: MessageShape; bytes: number; times: TurnTimes 
 type Confirmed = Measured & Readonly<{ medianMs: number; worstMs: number }>;
 
 const measure = watchTurns();
-const random = randomFrom(Number(values.seed));
+const random = createRandom(Number(values.seed));
 const names = Object.keys(atoms) as Atom[];
 
 const beganMs = performance.now();
 const isOver = (part: number) => performance.now() - beganMs > Number(values.seconds) * 1_000 * part;
-const every = firstShapes();
+const every = listFirstShapes();
 const all: Measured[] = [];
-for (const shape of values.seconds === "Infinity" ? every : shuffled(every)) {
+for (const shape of values.seconds === "Infinity" ? every : sortAtRandom(every)) {
   if (isOver(endOfFirst)) break;
-  all.push(await measured(shape));
+  all.push(await measureShape(shape));
 }
-let worst = all.sort(byTurn).slice(0, kept);
+let worst = all.sort(compareTurns).slice(0, kept);
 let steps = 0;
 for (; steps < Number(values.steps) && !isOver(endOfSteps); steps += 1) {
   const from = worst[Math.floor(random() ** 2 * worst.length)];
-  if (from !== undefined) worst = [...worst, await measured(changed(from.shape))].sort(byTurn).slice(0, kept);
+  if (from !== undefined)
+    worst = [...worst, await measureShape(changeShape(from.shape))].sort(compareTurns).slice(0, kept);
 }
 const searched = `${all.length} of ${every.length} shapes, ${steps} steps`;
 const confirmed: Confirmed[] = [];
 for (const { shape, bytes } of worst) confirmed.push(await confirm(shape, bytes));
-confirmed.sort(byTurn);
+confirmed.sort(compareTurns);
 print(
   `longest turn of one message, worst first (${searched}, seed ${values.seed})`,
   confirmed.slice(0, Number(values.shown)).map(({ shape, bytes, times, medianMs, worstMs }) => ({
@@ -84,15 +85,15 @@ const measurements = judge([{ what: "worst accepted message: ms of one turn", fi
 print("worst message", formatVerdicts(measurements));
 if (values.save) await saveResults(new Map([["worst message", measurements]]), load, { how: searched });
 
-function byTurn(one: Measured, other: Measured): number {
+function compareTurns(one: Measured, other: Measured): number {
   return other.times.longestMs - one.times.longestMs;
 }
 
 /** Returns the best of several runs of a message, made smaller until it fits into `bodyBytes`. */
-async function measured(shape: MessageShape): Promise<Measured> {
+async function measureShape(shape: MessageShape): Promise<Measured> {
   const body = buildMessage(shape);
   if (body.length > bodyBytes)
-    return measured({ ...shape, bytes: shape.bytes * 0.9, items: Math.max(1, shape.items >> 1) });
+    return measureShape({ ...shape, bytes: shape.bytes * 0.9, items: Math.max(1, shape.items >> 1) });
   let best = await measure(body);
   // What is quick once needs no second look.
   for (let run = 1; run < runs && best.longestMs > quickMs; run += 1) {
@@ -114,7 +115,7 @@ async function confirm(shape: MessageShape, bytes: number): Promise<Confirmed> {
 }
 
 /** Lists each filling in each frame, at the sizes about which limits stand, alone and in batches. */
-function firstShapes(): readonly MessageShape[] {
+function listFirstShapes(): readonly MessageShape[] {
   return shapeMethods.flatMap((method) =>
     Array.from({ length: countFrames(method) }, (_, frame) =>
       names.flatMap((atom) =>
@@ -129,7 +130,7 @@ function firstShapes(): readonly MessageShape[] {
 }
 
 /** Returns a shape with one of its numbers changed. */
-function changed(shape: MessageShape): MessageShape {
+function changeShape(shape: MessageShape): MessageShape {
   const pick = <T>(from: readonly T[], otherwise: T) => from[Math.floor(random() * from.length)] ?? otherwise;
   const [first, second] = shape.atoms;
   switch (Math.floor(random() * 6)) {
@@ -149,7 +150,7 @@ function changed(shape: MessageShape): MessageShape {
 }
 
 /** Sorts items at random, so that those that there is time for are some of each kind. */
-function shuffled<Item>(items: readonly Item[]): readonly Item[] {
+function sortAtRandom<Item>(items: readonly Item[]): readonly Item[] {
   return items
     .map((item) => ({ item, place: random() }))
     .sort((one, other) => one.place - other.place)
@@ -157,7 +158,7 @@ function shuffled<Item>(items: readonly Item[]): readonly Item[] {
 }
 
 /** Creates a generator of numbers from 0 to 1 that a seed repeats (mulberry32). */
-function randomFrom(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -69,7 +69,7 @@ export function waitUntilClosed(socket: Socket, withinMs: number): Promise<void>
 /** Posts bodies over kept-alive connections from so many addresses, one at a time on each, and reads the answers. */
 export function createPoster({ host, port }: Target, signal: AbortSignal, addresses: number) {
   const agents = new Map<number, Agent>();
-  const agentOf = (attacker: number) => {
+  const getAgent = (attacker: number) => {
     const agent = agents.get(attacker) ?? new Agent({ keepAlive: true, maxSockets: 1 });
     agents.set(attacker, agent);
     return agent;
@@ -82,7 +82,7 @@ export function createPoster({ host, port }: Target, signal: AbortSignal, addres
           host,
           port,
           method: "POST",
-          agent: agentOf(attacker),
+          agent: getAgent(attacker),
           localAddress: formatAttackerAddress(attacker % addresses),
           headers: { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) },
           timeout: answerTimeoutMs,

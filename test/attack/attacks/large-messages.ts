@@ -5,7 +5,7 @@ const bodyBytes = 5_242_880;
 const connections = 3;
 
 /** Repeats a piece, with its number, as often as fits in a body between `before` and `after`. */
-function filled(before: string, piece: (at: number) => string, after: string): Buffer {
+function buildBody(before: string, piece: (at: number) => string, after: string): Buffer {
   const parts: string[] = [];
   let size = before.length + after.length;
   for (let at = 0; ; at += 1) {
@@ -20,19 +20,19 @@ function filled(before: string, piece: (at: number) => string, after: string): B
 const call = (method: string) => `{"jsonrpc":"2.0","id":1,"method":"${method}","params":`;
 
 /** Builds legal JSON of 5 MiB under one method name each, of the shapes that cost most to read. */
-function bodies(): readonly Buffer[] {
+function buildBodies(): readonly Buffer[] {
   return [
-    filled(`${call("eth_call")}[`, () => "{}", "]}"),
-    filled(`${call("eth_getLogs")}[{`, (at) => `"k${at}":0`, "}]}"),
-    filled(`${call("eth_getLogs")}[{"topics":[`, () => "null", "]}]}"),
-    filled(`${call("eth_getLogs")}[{"address":[`, (at) => `"0x${at.toString(16).padStart(40, "0")}"`, "]}]}"),
-    filled(`${call("debug_traceTransaction")}["0x${"1".repeat(64)}",{`, (at) => `"k${at}":0`, "}]}"),
-    filled(`${call("debug_traceCall")}[{},"latest",{"tracerConfig":{`, (at) => `"k${at}":0`, "}}]}"),
-    filled(`${call("trace_filter")}[{`, (at) => `"k${at}":[]`, "}]}"),
-    filled(`${call("eth_call")}[`, () => `"${String.raw`\u0000`.repeat(64)}"`, "]}"),
-    filled(`${call("eth_feeHistory")}["0x1","latest",[`, (at) => String(at % 100), "]]}"),
-    filled("[", (at) => buildCall(at, "eth_chainId", "[]"), "]"),
-    filled('{"jsonrpc":"2.0","id":1,"method":"eth_chainId",', (at) => `"k${at}":0`, "}"),
+    buildBody(`${call("eth_call")}[`, () => "{}", "]}"),
+    buildBody(`${call("eth_getLogs")}[{`, (at) => `"k${at}":0`, "}]}"),
+    buildBody(`${call("eth_getLogs")}[{"topics":[`, () => "null", "]}]}"),
+    buildBody(`${call("eth_getLogs")}[{"address":[`, (at) => `"0x${at.toString(16).padStart(40, "0")}"`, "]}]}"),
+    buildBody(`${call("debug_traceTransaction")}["0x${"1".repeat(64)}",{`, (at) => `"k${at}":0`, "}]}"),
+    buildBody(`${call("debug_traceCall")}[{},"latest",{"tracerConfig":{`, (at) => `"k${at}":0`, "}}]}"),
+    buildBody(`${call("trace_filter")}[{`, (at) => `"k${at}":[]`, "}]}"),
+    buildBody(`${call("eth_call")}[`, () => `"${String.raw`\u0000`.repeat(64)}"`, "]}"),
+    buildBody(`${call("eth_feeHistory")}["0x1","latest",[`, (at) => String(at % 100), "]]}"),
+    buildBody("[", (at) => buildCall(at, "eth_chainId", "[]"), "]"),
+    buildBody('{"jsonrpc":"2.0","id":1,"method":"eth_chainId",', (at) => `"k${at}":0`, "}"),
   ];
 }
 
@@ -42,7 +42,7 @@ export const largeMessages: Attack = {
   what: `${connections} connections from 1 address with 5 MiB of legal JSON under one method name, one after the other`,
   attackers: connections,
   run: async (target, signal) => {
-    const all = bodies();
+    const all = buildBodies();
     const post = createPoster(target, signal, 1);
     let sent = 0;
     await asMany(connections, signal, (connection) => post(connection, all[(sent += 1) % all.length] ?? ""));

@@ -28,7 +28,7 @@ export function writeDistinctCalls({ shapes: chosen, forwardedFor = false }: Loa
   return `
 local fmt = string.format
 local shapes = {
-${chosen.map((shape) => `  ${luaShape(shape)},`).join("\n")}
+${chosen.map((shape) => `  ${formatLuaShape(shape)},`).join("\n")}
 }
 local sent, run = 0, 0
 function init()
@@ -46,7 +46,7 @@ end
 }
 
 /** A shape as a Lua table: its head around the length, its body around its id and its address, and whether the id is the first of them. */
-function luaShape({ client, head, body }: ClientShape): string {
+function formatLuaShape({ client, head, body }: ClientShape): string {
   const place = head.findIndex((line) => /^content-length: \d+$/i.test(line));
   const length = head[place]?.replace(/\d+$/, "");
   const id = recordedId.exec(body);
@@ -68,9 +68,9 @@ function luaShape({ client, head, body }: ClientShape): string {
     body.slice(firstEnd, secondStart),
     body.slice(secondEnd),
   ];
-  return `{ ${[...texts.map(luaString), String(isIdFirst)].join(", ")} }`;
+  return `{ ${[...texts.map(formatLuaString), String(isIdFirst)].join(", ")} }`;
 }
 
-function luaString(text: string): string {
+function formatLuaString(text: string): string {
   return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\r", "\\r").replaceAll("\n", "\\n")}"`;
 }

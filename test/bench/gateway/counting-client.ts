@@ -34,7 +34,7 @@ export function connectCounting(url: string, localAddress: string, text: string,
         at += skipped;
         continue;
       }
-      if (bytes.length - at < longestHead && bytes.length - at < headBytes(bytes, at)) break;
+      if (bytes.length - at < longestHead && bytes.length - at < countHeadBytes(bytes, at)) break;
       const opcode = (bytes[at] ?? 0) & 0x0f;
       if (opcode === textOpcode) arrived();
       if (opcode === pingOpcode) socket.write(pong);
@@ -53,7 +53,7 @@ export function connectCounting(url: string, localAddress: string, text: string,
     if (!all.toString("latin1", 0, end).includes(" 101 ")) return reject(new Error(all.toString("latin1", 0, end)));
     isOpen = true;
     held = none;
-    socket.write(maskedText(text));
+    socket.write(encodeText(text));
     resolve(socket);
     return readFrames(all.subarray(end + 4));
   };
@@ -79,11 +79,11 @@ export function connectCounting(url: string, localAddress: string, text: string,
 }
 
 /** Counts the bytes of the head that begins here, as far as they are known. */
-function headBytes(bytes: Buffer, at: number): number {
+function countHeadBytes(bytes: Buffer, at: number): number {
   return bytes.length - at >= 2 && bytes[at + 1] !== inTwoBytes ? 2 : longestHead;
 }
 
 /** Encodes a short text as a client sends it, masked with zeros. */
-function maskedText(text: string): Buffer {
+function encodeText(text: string): Buffer {
   return Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text, "latin1")]);
 }

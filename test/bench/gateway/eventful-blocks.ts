@@ -19,7 +19,7 @@ export async function makeBlocksEventful(anvilUrl: string): Promise<AsyncDisposa
   const chain = createTestClient({ mode: "anvil", transport: http(anvilUrl, { timeout: requestTimeoutMs }) }).extend(
     walletActions,
   );
-  await chain.setCode({ address: contract, bytecode: loggingCode() });
+  await chain.setCode({ address: contract, bytecode: buildLoggingCode() });
   const [account] = await chain.getAddresses();
   if (account === undefined) throw new Error(`the node at ${anvilUrl} has no account; anvil has ten by itself`);
   const stop = new AbortController();
@@ -38,16 +38,16 @@ export async function makeBlocksEventful(anvilUrl: string): Promise<AsyncDisposa
 }
 
 /** Builds EVM code that logs the transfers, from account 1 to account 2, 3 and so on, and stops. */
-function loggingCode(): Hex {
+function buildLoggingCode(): Hex {
   return `0x${Array.from({ length: transfers }, (_, index) => logTransfer(index + 2)).join("")}00`;
 }
 
 /** LOG3 of the event's signature, sender and receiver, with 32 bytes of empty memory as the amount. */
 function logTransfer(to: number): string {
-  return [push(to), push(1), `7f${transferTopic}`, push(32), push(0), "a3"].join("");
+  return [encodePush(to), encodePush(1), `7f${transferTopic}`, encodePush(32), encodePush(0), "a3"].join("");
 }
 
 /** Encodes PUSH1 of a small number. */
-function push(number: number): string {
+function encodePush(number: number): string {
   return `60${number.toString(16).padStart(2, "0")}`;
 }

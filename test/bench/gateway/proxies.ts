@@ -21,16 +21,16 @@ export async function startNginx(folder: string, port: number, http: string): Pr
      http { access_log off; keepalive_requests 1000000000; ${paths} ${http} }`,
   );
   const started = await start("nginx", ["-c", join(folder, `${name}.conf`)], port);
-  await until("nginx has its worker", 20_000, () => childrenOf(started.pid).length > 0);
+  await until("nginx has its worker", 20_000, () => listChildren(started.pid).length > 0);
   return findWorker(started);
 }
 
 /** A process of which the work is done by its only child; its own id when it has none. */
 export function findWorker(process: BenchProcess): BenchProcess {
-  return { ...process, pid: childrenOf(process.pid)[0] ?? process.pid };
+  return { ...process, pid: listChildren(process.pid)[0] ?? process.pid };
 }
 
-function childrenOf(pid: number): readonly number[] {
+function listChildren(pid: number): readonly number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
 }
 
@@ -95,7 +95,7 @@ export function startHaproxy(folder: string, port: number, nodePort: number): Pr
 export async function start(command: string, args: readonly string[], port: number): Promise<BenchProcess> {
   const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit"] });
   await once(child, "spawn");
-  await until(`${command} listens on ${port}`, 20_000, () => takesConnections(port));
+  await until(`${command} listens on ${port}`, 20_000, () => canConnect(port));
   return {
     url: `http://127.0.0.1:${port}/`,
     pid: child.pid ?? 0,
@@ -106,7 +106,7 @@ export async function start(command: string, args: readonly string[], port: numb
   };
 }
 
-function takesConnections(port: number): Promise<boolean> {
+function canConnect(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
     socket.on("connect", () => {

@@ -21,7 +21,7 @@ export function computeRatio(
   base: readonly LoadResult[],
   figure: (result: LoadResult) => number,
 ): number {
-  return byRound(measured, base, (one, other) => figure(one) / figure(other));
+  return compareByRound(measured, base, (one, other) => figure(one) / figure(other));
 }
 
 /** Computes the median difference between one thing's figure and another's, round by round. */
@@ -30,10 +30,10 @@ export function computeAdded(
   base: readonly LoadResult[],
   figure: (result: LoadResult) => number,
 ): number {
-  return byRound(measured, base, (one, other) => figure(one) - figure(other));
+  return compareByRound(measured, base, (one, other) => figure(one) - figure(other));
 }
 
-function byRound(
+function compareByRound(
   measured: readonly LoadResult[],
   base: readonly LoadResult[],
   compare: (one: LoadResult, other: LoadResult) => number,

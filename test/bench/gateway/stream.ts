@@ -28,10 +28,10 @@ export async function measureStreamedAnswers(): Promise<readonly Figure[]> {
   const [port = 0] = await findFreePorts(1);
   const gateway = await startGatewayProcess(port, `http://127.0.0.1:${(node.address() as AddressInfo).port}`);
   try {
-    for (let wave = 0; wave < warmWaves; wave += 1) await readAll(await stalledClients(port));
+    for (let wave = 0; wave < warmWaves; wave += 1) await readAll(await openStalledClients(port));
     await delay(settleMs);
     const before = readMemoryMiB(gateway.pid, "VmRSS");
-    const stalled = await stalledClients(port);
+    const stalled = await openStalledClients(port);
     await delay(settleMs);
     const added = ((readMemoryMiB(gateway.pid, "VmRSS") - before) * 1_024) / clients;
     await readAll(stalled);
@@ -45,7 +45,7 @@ export async function measureStreamedAnswers(): Promise<readonly Figure[]> {
 }
 
 /** Opens clients that request an answer and do not read it. */
-function stalledClients(port: number): Promise<readonly Socket[]> {
+function openStalledClients(port: number): Promise<readonly Socket[]> {
   const one = async () => {
     const socket = connect({ port, host: "127.0.0.1" });
     await once(socket, "connect");

@@ -20,7 +20,7 @@ export type Figure = Readonly<{ what: string; figure: number; target: Target }>;
 
 /** Says of figures whether they keep to their targets, the one that is farthest from its own first. */
 export function judge(figures: readonly Figure[]): readonly Measurement[] {
-  return figures.toSorted((one, other) => excess(other) - excess(one)).map(judgeOne);
+  return figures.toSorted((one, other) => computeExcess(other) - computeExcess(one)).map(judgeOne);
 }
 
 /** Says of one figure whether it keeps to its target, which is a most or a least. */
@@ -31,7 +31,7 @@ function judgeOne({ what, figure, target }: Figure): Measurement {
 }
 
 /** Computes the ratio of a figure to its most, or of its least to the figure: above 1, the target is missed. */
-function excess({ figure, target }: Figure): number {
+function computeExcess({ figure, target }: Figure): number {
   return "most" in target ? figure / target.most : target.least / figure;
 }
 

@@ -67,13 +67,13 @@ async function connectClients(url: string, count: number, arrive: () => void): P
   const sockets: Socket[] = [];
   while (sockets.length < count) {
     const some = Math.min(connectedAtOnce, count - sockets.length);
-    const addresses = Array.from({ length: some }, (_, index) => loopbackAddress(sockets.length + index));
+    const addresses = Array.from({ length: some }, (_, index) => formatLoopbackAddress(sockets.length + index));
     sockets.push(...(await Promise.all(addresses.map((address) => connectCounting(url, address, subscribe, arrive)))));
   }
   return sockets;
 }
 
 /** The loopback address of the client with this index. */
-function loopbackAddress(index: number): string {
+function formatLoopbackAddress(index: number): string {
   return `127.1.${index >> 8}.${index & 0xff}`;
 }

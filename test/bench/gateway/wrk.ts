@@ -53,8 +53,8 @@ export async function drive({ url, pid, script, connections, seconds, folder, co
   return {
     requests,
     requestsPerSecond: Math.round(Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])),
-    p50Ms: milliseconds(/50%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
-    p99Ms: milliseconds(/99%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
+    p50Ms: parseMilliseconds(/50%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
+    p99Ms: parseMilliseconds(/99%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
     cpuMicros: Math.round((usedMs * 10_000) / requests) / 10,
     peakMiB: readMemoryMiB(pid, "VmHWM"),
     failed: broken.reduce((sum, count) => sum + count, refused),
@@ -96,7 +96,7 @@ export function readCpuMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-function milliseconds(match: RegExpExecArray | null): number {
+function parseMilliseconds(match: RegExpExecArray | null): number {
   const factor = { us: 0.001, ms: 1, s: 1_000 }[match?.[2] ?? ""] ?? Number.NaN;
   return Math.round(Number(match?.[1]) * factor * 1_000) / 1_000;
 }

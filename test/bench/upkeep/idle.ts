@@ -24,9 +24,9 @@ export async function measureIdle(): Promise<readonly Measurement[]> {
   });
   await sidecar.reason("AutoPruneOn", "On", 20_000);
   await sleep(settledMs);
-  const before = cpuSeconds(sidecar.pid);
+  const before = readCpuSeconds(sidecar.pid);
   await sleep(idleMs);
-  const after = cpuSeconds(sidecar.pid);
+  const after = readCpuSeconds(sidecar.pid);
   const percent = (seconds: number) => (seconds / (idleMs / 1_000)) * 100;
   const own = percent(after.own - before.own);
   const tool = percent(after.children - before.children);
@@ -42,7 +42,7 @@ export async function measureIdle(): Promise<readonly Measurement[]> {
 }
 
 /** Reads user and system time of a process, and of its children that have ended. */
-function cpuSeconds(pid: number): Readonly<{ own: number; children: number }> {
+function readCpuSeconds(pid: number): Readonly<{ own: number; children: number }> {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The name in brackets may hold blanks; what follows begins with the third field of proc(5).
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

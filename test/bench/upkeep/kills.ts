@@ -15,7 +15,7 @@ type Kill = "before" | "during" | "after" | "torn" | "not repaired";
 
 /** Measures whether node.conf survives kill -9 at random instants of its correction. */
 export async function measureKills(): Promise<readonly Measurement[]> {
-  const found = (await Promise.all(Array.from({ length: lanes }, killLane))).flat();
+  const found = (await Promise.all(Array.from({ length: lanes }, runLane))).flat();
   const count = (kind: Kill) => found.filter((kill) => kill === kind).length;
   const bad = count("torn") + count("not repaired");
   return [
@@ -31,9 +31,9 @@ export async function measureKills(): Promise<readonly Measurement[]> {
   ];
 }
 
-async function killLane(): Promise<Kill[]> {
+async function runLane(): Promise<Kill[]> {
   await using node = await createFakeNode();
-  const withinMs = await correctionMs(node);
+  const withinMs = await measureCorrectionMs(node);
   const desired = await node.config();
   const found: Kill[] = [];
   while (found.length < kills / lanes) {
@@ -43,7 +43,7 @@ async function killLane(): Promise<Kill[]> {
     await replaceByDrifted(node);
     await sleep(Math.random() * withinMs);
     await upkeep.kill();
-    found.push(await leftBehind(node, desired));
+    found.push(await judgeKill(node, desired));
   }
   const last = startUpkeepProcess(node, "none");
   await last.right();
@@ -53,7 +53,7 @@ async function killLane(): Promise<Kill[]> {
 }
 
 /** Measures how long a correction takes that is left alone, in ms: the median of several. */
-async function correctionMs(node: FakeNode): Promise<number> {
+async function measureCorrectionMs(node: FakeNode): Promise<number> {
   const upkeep = startUpkeepProcess(node, "none");
   await upkeep.right();
   const desired = await node.config();
@@ -69,7 +69,7 @@ async function correctionMs(node: FakeNode): Promise<number> {
   return quantile(times, 0.5);
 }
 
-async function leftBehind(node: FakeNode, desired: string): Promise<Kill> {
+async function judgeKill(node: FakeNode, desired: string): Promise<Kill> {
   const text = await node.config();
   if (text === desired) return "after";
   if (text !== driftedConfig) return "torn";

@@ -24,7 +24,7 @@ export async function measureProbes(): Promise<readonly Measurement[]> {
     await sidecar.reason("RpcAnswering", "TimedOut", 60_000);
     const times: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      for (const path of paths) times.push(await timeOf(`${sidecar.url}${path}`));
+      for (const path of paths) times.push(await measureAnswerMs(`${sidecar.url}${path}`));
     }
     const p99Ms = quantile(times, 0.99);
     const slowestMs = Math.max(...times);
@@ -43,7 +43,7 @@ export async function measureProbes(): Promise<readonly Measurement[]> {
   }
 }
 
-async function timeOf(url: string): Promise<number> {
+async function measureAnswerMs(url: string): Promise<number> {
   const began = performance.now();
   await new Promise<void>((resolve, reject) => {
     get(url, { agent: false }, (answer) => answer.resume().on("end", resolve)).on("error", reject);
