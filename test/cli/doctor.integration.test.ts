@@ -44,7 +44,7 @@ describe("gatehouse doctor --drift", () => {
   afterAll(() => resources.disposeAsync());
 
   /** Writes the outputs of a stack that gave the gateway this environment, and returns their path. */
-  const outputs = async (given: Readonly<Record<string, string>> = environment) => {
+  const writeOutputs = async (given: Readonly<Record<string, string>> = environment) => {
     const operations = { status: "http://127.0.0.1:1/status", resourceServerMetrics: "http://127.0.0.1:1/metrics" };
     const configuration = {
       gateway: { settingsSha256: digestSettings(gatewaySettings, given), files: { "policy.json5": sha256(policy) } },
@@ -67,7 +67,7 @@ describe("gatehouse doctor --drift", () => {
   };
 
   it("ends with 0 where the service runs with what the stack gave it, and says who was not asked", async () => {
-    const { status, stdout, stderr } = await doctor(await outputs());
+    const { status, stdout, stderr } = await doctor(await writeOutputs());
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("right: drift: gateway: runs version ");
     expect(stdout).toContain(`right: drift: gateway: ${policyPath} is what the stack gave it`);
@@ -75,7 +75,7 @@ describe("gatehouse doctor --drift", () => {
   });
 
   it("ends with 2 where the settings are others", async () => {
-    const path = await outputs({ ...environment, GATEHOUSE_GATEWAY_CACHE_ENABLED: "false" });
+    const path = await writeOutputs({ ...environment, GATEHOUSE_GATEWAY_CACHE_ENABLED: "false" });
     const { status, stdout } = await doctor(path, "--json");
     expect(status).toBe(2);
     const { findings } = JSON.parse(stdout) as { findings: readonly unknown[] };
@@ -88,7 +88,7 @@ describe("gatehouse doctor --drift", () => {
   });
 
   it("ends with 2 where a file was changed by hand, also to one that the service can't use", async () => {
-    const path = await outputs();
+    const path = await writeOutputs();
     await writeFile(policyPath, "{ ranges: { logsBlocks: 51 } }\n");
     await until("the change is seen", generousMs, async () => (await doctor(path)).status === 2);
     expect((await doctor(path)).stdout).toMatch(
@@ -107,7 +107,7 @@ describe("gatehouse doctor --drift", () => {
   });
 
   it("ends with 1 where nobody answers", async () => {
-    const path = await outputs();
+    const path = await writeOutputs();
     const { status, stdout } = await doctor(path, "--url", "gateway=http://127.0.0.1:1");
     expect(status).toBe(1);
     expect(stdout).toMatch(

@@ -22,7 +22,7 @@ const address = `0x${"2".repeat(40)}`;
 const signer = `0x${"7".repeat(63)}1`;
 
 /** Lists the secrets that a text shows. */
-const shownIn = (text: string) => secrets.filter((secret) => text.includes(secret));
+const listShownSecrets = (text: string) => secrets.filter((secret) => text.includes(secret));
 
 let folder: string;
 let echo: Server;
@@ -106,8 +106,8 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
     await until("what fails is reported", generousMs, () => /reference|lag/i.test(gateway.output()));
     said.push(await answersOf(operatorsPaths.map((path) => `${operations}${path}`)), JSON.stringify(gateway.urls));
     await gateway.end("SIGTERM");
-    expect(shownIn(said.join("\n"))).toEqual([]);
-    expect(shownIn(gateway.output())).toEqual([]);
+    expect(listShownSecrets(said.join("\n"))).toEqual([]);
+    expect(listShownSecrets(gateway.output())).toEqual([]);
   });
 
   it("are shown nowhere by the sidecar", async () => {
@@ -130,8 +130,8 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
     );
     const said = await answersOf(operatorsPaths.map((path) => `${status}${path}`));
     await sidecar.end("SIGTERM");
-    expect(shownIn(said)).toEqual([]);
-    expect(shownIn(sidecar.output())).toEqual([]);
+    expect(listShownSecrets(said)).toEqual([]);
+    expect(listShownSecrets(sidecar.output())).toEqual([]);
     expect(sidecar.output() + said).not.toContain("control-token-of-the-test-000000000001");
   });
 
@@ -158,7 +158,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
     const said = await answersOf([...operators, `${url}/supported`]);
     await facilitator.end("SIGTERM");
     const all = [refused.stdout, refused.stderr, said, facilitator.output()].join("\n");
-    expect(shownIn(all)).toEqual([]);
+    expect(listShownSecrets(all)).toEqual([]);
     expect(all).not.toContain(signer.slice(2));
   });
 
@@ -195,9 +195,9 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
     expect(shop.output()).toContain("no verdict of the facilitator");
     const operators = await answersOf(["/livez", "/readyz", "/metrics"].map((path) => `${operations}${path}`));
     await shop.end("SIGTERM");
-    expect(shownIn(said + operators + shop.output())).toEqual([]);
+    expect(listShownSecrets(said + operators + shop.output())).toEqual([]);
     const refusal = sold.headers.get("PAYMENT-REQUIRED") ?? "";
-    expect(shownIn(Buffer.from(refusal, "base64").toString())).toEqual([]);
+    expect(listShownSecrets(Buffer.from(refusal, "base64").toString())).toEqual([]);
   });
 });
 
@@ -209,5 +209,5 @@ it("a URL that is refused is shown without its keys", async () => {
   });
   expect(status).toBe(1);
   expect(stderr).toContain('found "htp://[masked]@rpc.example/v3/[masked]?apikey=[masked]"');
-  expect(shownIn(stderr)).toEqual([]);
+  expect(listShownSecrets(stderr)).toEqual([]);
 });

@@ -29,7 +29,7 @@ const run = promisify(execFile);
 let images: TestImages;
 
 /** Builds the variables that both files require, with ports that are free now. */
-async function variables(prefix: string) {
+async function buildVariables(prefix: string) {
   const [gateway = 0, status = 0, shop = 0] = await findFreePorts(3);
   const env = {
     COMPOSE_PROJECT_NAME: prefix,
@@ -181,7 +181,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
   }, 900_000);
 
   test("devnet: everything comes up confined, and sells to a fetch and to the client of the file", async () => {
-    const { env, urls } = await variables(createUniqueName("compose"));
+    const { env, urls } = await buildVariables(createUniqueName("compose"));
     await using example = await copyExample("devnet");
     await using project = await startComposeFile(command!, example.file, env);
     // At once, as the page says: the customer waits for the shop.
@@ -214,7 +214,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
 
   test("own-node: the gateway answers at once, and nothing is done at the node before a person agrees", async () => {
     await using node = await nodeOfOnesOwn();
-    const { env, urls } = await variables(createUniqueName("compose"));
+    const { env, urls } = await buildVariables(createUniqueName("compose"));
     const own = { NODE_CONTAINER: node.name, NODE_NETWORK: node.name, NODE_WORKSPACE: node.workspace };
     await until("the node has its node.conf", healthyWithinMs, async () => {
       return (await stat(join(node.workspace, "bin/node.conf"))).isFile();

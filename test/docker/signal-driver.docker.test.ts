@@ -44,7 +44,7 @@ async function restartFrom(
 }
 
 /** Returns the start of the node as the driver reports it from its own container. */
-async function startSeenFrom(options: readonly string[], processName: string): Promise<string> {
+async function readStartFrom(options: readonly string[], processName: string): Promise<string> {
   const program = `
     import { createSignalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";
     console.log(await createSignalDriver({ processName: ${JSON.stringify(processName)}, timeoutMs: 1_000 }).startedAt());`;
@@ -67,12 +67,12 @@ describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${ski
 
   test("the node's start is reported; a pod without any process of the node's container yet is not one of another name", async () => {
     await using pod = await startPod();
-    const seen = Number(await startSeenFrom(pod.shared, "node"));
+    const seen = Number(await readStartFrom(pod.shared, "node"));
     expect(Math.abs(seen - Date.parse(await started(pod.container)))).toBeLessThan(2_000);
-    expect(await startSeenFrom(pod.shared, "nodule")).toBe("unknown");
-    expect(await startSeenFrom(["--network", "none"], "node")).toBe("unknown");
+    expect(await readStartFrom(pod.shared, "nodule")).toBe("unknown");
+    expect(await readStartFrom(["--network", "none"], "node")).toBe("unknown");
     await runDocker("rm", "--force", pod.container.name);
-    expect(await startSeenFrom(pod.shared, "node")).toBe("not-running");
+    expect(await readStartFrom(pod.shared, "node")).toBe("not-running");
   });
 
   test("a process that is not there, or may not be signalled, is said with what to do", async () => {

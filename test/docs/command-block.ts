@@ -22,7 +22,7 @@ const comment = /^ *<!-- (not run|run by|exit status|runs on)(?:: (.+))? -->$/;
 type Fenced = Readonly<{ language: string; text: string; end: number }>;
 
 /** Finds the fenced block that begins at this line; undefined if none does, or if it has no end. */
-function fencedAt(lines: readonly string[], start: number): Fenced | undefined {
+function findFenced(lines: readonly string[], start: number): Fenced | undefined {
   const [opening, indent = "", language = ""] = fence.exec(lines[start] ?? "") ?? [];
   if (opening === undefined) return undefined;
   const length = lines.slice(start + 1).indexOf(`${indent}\`\`\``);
@@ -32,21 +32,21 @@ function fencedAt(lines: readonly string[], start: number): Fenced | undefined {
 }
 
 /** Finds the nearest line before this one that is not blank, or after it if `step` is 1. */
-function neighbour(lines: readonly string[], from: number, step: -1 | 1): number {
+function findNeighbour(lines: readonly string[], from: number, step: -1 | 1): number {
   let at = from + step;
   while (lines[at]?.trim() === "") at += step;
   return at;
 }
 
 /** Reads the comments directly before a block, by name. */
-function saidBefore(lines: readonly string[], start: number): ReadonlyMap<string, string> {
+function readCommentsBefore(lines: readonly string[], start: number): ReadonlyMap<string, string> {
   const said = new Map<string, string>();
-  let at = neighbour(lines, start, -1);
+  let at = findNeighbour(lines, start, -1);
   for (;;) {
     const [found, name = "", value = ""] = comment.exec(lines[at] ?? "") ?? [];
     if (found === undefined) return said;
     said.set(name, value);
-    at = neighbour(lines, at, -1);
+    at = findNeighbour(lines, at, -1);
   }
 }
 
@@ -55,11 +55,11 @@ export function parseCommandBlocks(page: string, markdown: string): readonly Com
   const lines = markdown.split("\n");
   const blocks: CommandBlock[] = [];
   for (let at = 0; at < lines.length; at += 1) {
-    const fenced = fencedAt(lines, at);
+    const fenced = findFenced(lines, at);
     if (fenced === undefined) continue;
     if (fenced.language === "sh") {
-      const after = fencedAt(lines, neighbour(lines, fenced.end, 1));
-      const said = saidBefore(lines, at);
+      const after = findFenced(lines, findNeighbour(lines, fenced.end, 1));
+      const said = readCommentsBefore(lines, at);
       blocks.push({
         page,
         line: at + 1,

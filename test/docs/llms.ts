@@ -13,7 +13,7 @@ const parts: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 /** Reads a page's heading, and the first sentence below it. */
-function summaryOf(page: string): Readonly<{ title: string; sentence: string }> {
+function readSummary(page: string): Readonly<{ title: string; sentence: string }> {
   const text = readFileSync(join(root, page), "utf8").replaceAll(/<!--[^]*?-->/g, "");
   const title = /^# (.+)$/m.exec(text)?.[1] ?? page;
   const paragraph =
@@ -36,10 +36,10 @@ export function printLlms(): string {
     const fresh = pages.filter((page) => !listed.has(page));
     for (const page of fresh) listed.add(page);
     const items = fresh.map((page) => {
-      const { title, sentence } = summaryOf(page);
+      const { title, sentence } = readSummary(page);
       return `- [${title}](${page}): ${sentence}`;
     });
     return [`## ${name}`, "", ...items, ""];
   });
-  return ["# Gatehouse", "", `> ${summaryOf("README.md").sentence}`, "", ...lines].join("\n");
+  return ["# Gatehouse", "", `> ${readSummary("README.md").sentence}`, "", ...lines].join("\n");
 }

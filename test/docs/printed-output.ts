@@ -1,5 +1,5 @@
 /** Masks what differs from run to run: numbers and hashes, and with their lengths the blanks and rules of a table. */
-function masked(line: string): string {
+function maskLine(line: string): string {
   return line
     .replaceAll(/0x[0-9a-fA-F]+/g, "0x#")
     .replaceAll(/\d+(?:[.,:]\d+)*/g, "#")
@@ -8,15 +8,15 @@ function masked(line: string): string {
     .trim();
 }
 
-function linesOf(text: string): readonly string[] {
+function splitLines(text: string): readonly string[] {
   return text
     .split("\n")
-    .map(masked)
+    .map(maskLine)
     .filter((line) => line !== "");
 }
 
 /** Builds the pattern of a page's line: `…` stands for any text. */
-function patternOf(line: string): RegExp {
+function buildPattern(line: string): RegExp {
   const parts = line.split("…").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join(".*")}$`);
 }
@@ -29,15 +29,15 @@ function patternOf(line: string): RegExp {
  * both say the same.
  */
 export function findFirstDifference(written: string, printed: string): string | undefined {
-  const there = linesOf(printed);
+  const there = splitLines(printed);
   let at = 0;
   let anything = false;
-  for (const line of linesOf(written)) {
+  for (const line of splitLines(written)) {
     if (line === "…") {
       anything = true;
       continue;
     }
-    const pattern = patternOf(line);
+    const pattern = buildPattern(line);
     const found = anything ? there.findIndex((text, index) => index >= at && pattern.test(text)) : at;
     if (!pattern.test(there[found] ?? "")) return `not printed: ${line}`;
     at = found + 1;

@@ -53,7 +53,7 @@ export async function createReader(): Promise<Reader> {
     type: async (block) => {
       if (running.has(block.command)) return;
       if (block.runsOn) running.add(block.command);
-      const typed = type(block, { network: network.pid, folder, env });
+      const typed = startBlock(block, { network: network.pid, folder, env });
       owned.use(typed);
       await typed.asSaid();
     },
@@ -74,7 +74,7 @@ async function openNetwork(): Promise<AsyncDisposable & Readonly<{ pid: number }
 
 type Place = Readonly<{ network: number; folder: string; env: Readonly<Record<string, string | undefined>> }>;
 
-function type(block: CommandBlock, { network, folder, env }: Place) {
+function startBlock(block: CommandBlock, { network, folder, env }: Place) {
   const inNetwork = ["--target", String(network), "--user", "--net", "--preserve-credentials"];
   const child = spawn("nsenter", [...inNetwork, "bash", "-c", block.command], {
     cwd: folder,

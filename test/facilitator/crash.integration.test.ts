@@ -47,13 +47,13 @@ async function mineUntil<T>(work: Promise<T>): Promise<T> {
 }
 
 /** Reads the age of its oldest settlement, as it reports to Prometheus. */
-async function oldestSeconds({ operationsUrl }: RunningFacilitator): Promise<number> {
+async function readOldestSeconds({ operationsUrl }: RunningFacilitator): Promise<number> {
   const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
   return Number(/^gatehouse_facilitator_oldest_settlement_seconds (.+)$/m.exec(metrics)?.[1]);
 }
 
 /** Expects that a client is cut off. */
-async function cutOff(work: Promise<unknown>): Promise<void> {
+async function expectCutOff(work: Promise<unknown>): Promise<void> {
   await expect(work).rejects.toThrow(/fetch failed/);
 }
 
@@ -65,7 +65,7 @@ test("killed after the journal and before the node got it: the next process send
   let begunBeforeMs = 0;
   {
     const first = await start("before-send", tap.url);
-    const cut = cutOff(first.as(sale).settle(payment));
+    const cut = expectCutOff(first.as(sale).settle(payment));
     await until("it is about to be sent", generousMs, () => tap.counts.get("eth_sendRawTransaction") === 1);
     begunBeforeMs = Date.now();
     await first.process.end("SIGKILL");
@@ -75,7 +75,9 @@ test("killed after the journal and before the node got it: the next process send
 
   await using second = await start("before-send");
   const passedSeconds = (Date.now() - begunBeforeMs) / 1_000;
-  expect(await oldestSeconds(second), "no restart makes a settlement younger").toBeGreaterThanOrEqual(passedSeconds);
+  expect(await readOldestSeconds(second), "no restart makes a settlement younger").toBeGreaterThanOrEqual(
+    passedSeconds,
+  );
   await until("the next process sends it unasked", generousMs, async () => (await poolSize()) === 1);
   expect((await second.verify(payment)).body).toMatchObject({ isValid: false, invalidReason: "duplicate_settlement" });
   const asked = [second.settle(payment), second.as("another-sale").settle(payment), second.as(sale).settle(payment)];
@@ -97,7 +99,7 @@ test.each([
   const before = await chain.balanceOf(payee);
   {
     const first = await start(`after-send-${when}`);
-    const cut = cutOff(first.as(sale).settle(payment));
+    const cut = expectCutOff(first.as(sale).settle(payment));
     await until("the node has it", generousMs, async () => (await poolSize()) === 1);
     await first.process.end("SIGKILL");
     await cut;
@@ -117,7 +119,7 @@ test("killed, and the node forgot the transaction: the same bytes are sent again
   const before = await chain.balanceOf(payee);
   {
     const first = await start("forgotten");
-    const cut = cutOff(first.as(sale).settle(payment));
+    const cut = expectCutOff(first.as(sale).settle(payment));
     await until("the node has it", generousMs, async () => (await poolSize()) === 1);
     await first.process.end("SIGKILL");
     await cut;

@@ -47,7 +47,7 @@ async function callsFrom(localAddress: string, url: string, count: number): Prom
 }
 
 /** Sends these bytes, and reads what comes back until the peer closes. */
-async function rawFrom(localAddress: string, url: string, bytes: string): Promise<string> {
+async function sendRawFrom(localAddress: string, url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), localAddress });
   socket.write(bytes);
@@ -136,7 +136,7 @@ describe.each(ways)("the gateway behind %s", (_, callers, startProxy) => {
         statuses.push((await callFrom("127.0.0.4", gateway.url, reported)).status);
       }
       expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
-      const answer = await rawFrom(
+      const answer = await sendRawFrom(
         "127.0.0.6",
         gateway.url,
         "PROXY TCP4 198.51.100.9 127.0.0.1 1 2\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -160,17 +160,17 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
   });
 
   it("is closed unanswered when it begins with anything else", async () => {
-    expect(await rawFrom(proxyAddress, gateway.url, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")).toBe("");
-    expect(await rawFrom(proxyAddress, gateway.url, "PROXY TCP4 1.2.3.4 nonsense 1 2\r\nGET / HTTP/1.1\r\n\r\n")).toBe(
-      "",
-    );
+    expect(await sendRawFrom(proxyAddress, gateway.url, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")).toBe("");
+    expect(
+      await sendRawFrom(proxyAddress, gateway.url, "PROXY TCP4 1.2.3.4 nonsense 1 2\r\nGET / HTTP/1.1\r\n\r\n"),
+    ).toBe("");
   });
 
   it("is closed when no whole header comes in time", async () => {
     // It has five seconds to come.
     using _ = hastenWaits({ waitsMs: [5_000], times: 10 });
     const before = performance.now();
-    expect(await rawFrom(proxyAddress, gateway.url, "PROXY TCP4 1.2.3.4")).toBe("");
+    expect(await sendRawFrom(proxyAddress, gateway.url, "PROXY TCP4 1.2.3.4")).toBe("");
     expect(performance.now() - before).toBeGreaterThan(400);
     expect(performance.now() - before).toBeLessThan(10_000);
   });
@@ -194,7 +194,7 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
   it("counts for its client's network where that has IPv6: a /64 is one client's", async () => {
     const asked = `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${syncing.length}\r\n\r\n${syncing}`;
     const statusFor = async (client: string) => {
-      const answer = await rawFrom(proxyAddress, gateway.url, `PROXY TCP6 ${client} ::1 1 2\r\n${asked}`);
+      const answer = await sendRawFrom(proxyAddress, gateway.url, `PROXY TCP6 ${client} ::1 1 2\r\n${asked}`);
       return answer.slice("HTTP/1.1 ".length).slice(0, 3);
     };
     const statuses: string[] = [];
@@ -224,7 +224,7 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
 
   it("is the proxy's own when it says so", async () => {
     for (const header of ["PROXY UNKNOWN\r\n", "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"]) {
-      const answer = await rawFrom(proxyAddress, gateway.url, `${header}GET / HTTP/1.0\r\nHost: x\r\n\r\n`);
+      const answer = await sendRawFrom(proxyAddress, gateway.url, `${header}GET / HTTP/1.0\r\nHost: x\r\n\r\n`);
       expect(answer).toMatch(/^HTTP\/1\.[01] 200 OK\r\n/);
     }
   });

@@ -65,12 +65,12 @@ describe("the gateway in a process with little memory", () => {
     return response.text();
   };
   /** Reads the bytes that are held for clients, and by the cache. */
-  const memory = async () => {
+  const readMemory = async () => {
     const text = await (await fetch(`${gateway.urls["operations"]}/metrics`)).text();
     const gauge = (name: string) => Number(new RegExp(`^gatehouse_gateway_${name}_bytes (\\d+)$`, "m").exec(text)?.[1]);
     return { held: gauge("held"), cached: gauge("cache") };
   };
-  const heldBytes = async () => (await memory()).held;
+  const heldBytes = async () => (await readMemory()).held;
   /** Another client's short calls are answered, soon, and by the same process, which has stayed small. */
   const expectOthersServed = async () => {
     for (let at = 0; at < 10; at += 1) {
@@ -214,14 +214,14 @@ describe("the gateway in a process with little memory", () => {
         expect(text.length).toBeGreaterThan(answerBytes);
       }
     }
-    const filled = await memory();
+    const filled = await readMemory();
     expect(filled.cached).toBeGreaterThan(totalBytes / 2);
     answerWith(8_000_000);
     const deaf = Array.from({ length: 40 }, (_, at) =>
       connectDeaf(url, requestFrom(`198.51.100.${100 + at}`, storage(at, 60_000 + at))),
     );
     await until("the cache gives way to answers", waitMs, async () => {
-      const { held, cached } = await memory();
+      const { held, cached } = await readMemory();
       expect(held + cached).toBeLessThanOrEqual(totalBytes * (1 + marginShare));
       return cached < filled.cached - answerBytes && held > totalBytes / 4;
     });

@@ -13,7 +13,7 @@ const without = (program: keyof typeof linters) =>
   found(program) ? "" : ` (skipped: no ${program} on PATH; ${linters[program]})`;
 
 /** Returns a linter's complaints about the template's files; undefined if it has none. */
-function said(program: string, files: readonly string[]): string | undefined {
+function runLinter(program: string, files: readonly string[]): string | undefined {
   const { status, stdout, stderr } = spawnSync(program, files, { cwd: template, encoding: "utf8" });
   return status === 0 ? undefined : stdout + stderr;
 }
@@ -22,11 +22,11 @@ describe("examples/gitops", () => {
   const scripts = globSync("scripts/*.sh", { cwd: template });
 
   it.skipIf(!found("actionlint"))(`has workflows that actionlint passes${without("actionlint")}`, () => {
-    expect(said("actionlint", globSync(join(template, ".github/workflows/*.yml")))).toBeUndefined();
+    expect(runLinter("actionlint", globSync(join(template, ".github/workflows/*.yml")))).toBeUndefined();
   });
 
   it.skipIf(!found("shellcheck"))(`has scripts that shellcheck passes${without("shellcheck")}`, () => {
-    expect(said("shellcheck", scripts)).toBeUndefined();
+    expect(runLinter("shellcheck", scripts)).toBeUndefined();
   });
 
   it("has scripts that bash can read", () => {

@@ -99,7 +99,7 @@ export async function copyPipeline(): Promise<Pipeline> {
       for (const { run: command, env: own } of job.steps) {
         if (command === undefined) continue;
         const shell = ["--noprofile", "--norc", "-eo", "pipefail", "-c", command];
-        const ended = await run(shell, valuesOf({ ...job.env, ...own }, environment));
+        const ended = await run(shell, resolveExpressions({ ...job.env, ...own }, environment));
         output += ended.output;
         if (ended.status !== 0) return { status: ended.status, output };
       }
@@ -121,7 +121,10 @@ export async function copyPipeline(): Promise<Pipeline> {
 }
 
 /** Resolves the expressions of a step's environment as the runner does. */
-function valuesOf(env: Readonly<Record<string, string>>, environment: string): Readonly<Record<string, string>> {
+function resolveExpressions(
+  env: Readonly<Record<string, string>>,
+  environment: string,
+): Readonly<Record<string, string>> {
   const known: Readonly<Record<string, string>> = {
     "matrix.environment": environment,
     "vars.PULUMI_ORGANIZATION": "acme",

@@ -18,10 +18,10 @@ type Asked = Readonly<{ method: string; path: string }>;
 type Answer = Readonly<{ status: number; type: string; body: string }>;
 
 /** Closes a schema: fields that the document does not name are a breach here, though a client has to bear them. */
-function closed(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(closed);
+function closeSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closeSchema);
   if (typeof schema !== "object" || schema === null) return schema;
-  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]));
+  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closeSchema(value)]));
   return "properties" in inner && !("additionalProperties" in inner)
     ? { ...inner, additionalProperties: false }
     : inner;
@@ -38,7 +38,7 @@ export function createApiContract({ paths }: ApiDocument): ApiContract {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   const seen = new Set<string>();
   const bodyBreach = (schema: object, body: string) => {
-    const validate = ajv.compile(closed(schema) as object);
+    const validate = ajv.compile(closeSchema(schema) as object);
     return validate(JSON.parse(body)) ? undefined : `${ajv.errorsText(validate.errors)} in ${body.slice(0, 500)}`;
   };
   return {

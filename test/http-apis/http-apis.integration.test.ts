@@ -16,7 +16,7 @@ afterAll(() => stack?.[Symbol.asyncDispose]());
 const at = (port: number) => `http://127.0.0.1:${port}`;
 
 /** Builds what a seller would send for the stack's route, signed by its client. */
-async function question(): Promise<RequestInit> {
+async function buildQuestion(): Promise<RequestInit> {
   const unpaid = await fetch(`${at(stack.ports.resourceServer)}/data`);
   const [offer] = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts;
   if (offer === undefined) throw new Error("nothing is offered");
@@ -29,7 +29,7 @@ it("a facilitator answers as its OpenAPI document says", async () => {
   expect(await ask("GET", "/openapi.json")).toBe(200);
   expect(await ask("GET", "/health")).toBe(200);
   expect(await ask("GET", "/supported")).toBe(200);
-  const asked = await question();
+  const asked = await buildQuestion();
   expect(await ask("POST", "/verify", asked)).toBe(200);
   expect(await ask("POST", "/settle", asked)).toBe(200);
   // It is spent now.

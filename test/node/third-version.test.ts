@@ -52,7 +52,7 @@ function monitorOf(text: string): unknown {
 }
 
 /** Plans the correction of a node.conf for a node of a version. */
-function corrected(text: string, version: string) {
+function planCorrection(text: string, version: string) {
   const observed = { document: readDocument(text), version: parseNodeVersion(version) };
   const { actions, problems } = plan(observed, desired, releases);
   expect(problems).toEqual([]);
@@ -72,21 +72,21 @@ test.each([
   ["storage", storageKeys, "0.16.2"],
 ])("an upgrade from %s names is a drift whose correction keeps every value; so is the way back", (_, keys, version) => {
   const before = confOf(named(keys));
-  const migrated = corrected(before, "0.99.1");
+  const migrated = planCorrection(before, "0.99.1");
   expect(migrated?.changes.map(({ kind }) => kind)).toEqual(["rename", "rename", "rename", "rename", "rename"]);
   expect(migrated?.changes[0]?.reason).toBe("node 0.99.1 reads the lagoon_* names (0.99.0 and later)");
   expect(monitorOf(migrated?.text ?? "")).toEqual(named(lagoonKeys));
-  expect(corrected(migrated?.text ?? "", "0.99.1")).toBeUndefined();
-  expect(corrected(migrated?.text ?? "", version)?.text).toBe(before);
+  expect(planCorrection(migrated?.text ?? "", "0.99.1")).toBeUndefined();
+  expect(planCorrection(migrated?.text ?? "", version)?.text).toBe(before);
 });
 
 test("of two older namings the newer one's values are kept, and the older one's keys are removed", () => {
   const old = { ...named(pamirKeys), [pamirKeys.jobName]: "of long ago" };
-  const both = corrected(confOf(old, named(storageKeys)), "0.99.1");
+  const both = planCorrection(confOf(old, named(storageKeys)), "0.99.1");
   expect(monitorOf(both?.text ?? "")).toEqual(named(lagoonKeys));
-  const all = corrected(confOf(old, named(storageKeys), { ...named(lagoonKeys), lagoon_job: "now" }), "0.99.1");
+  const all = planCorrection(confOf(old, named(storageKeys), { ...named(lagoonKeys), lagoon_job: "now" }), "0.99.1");
   expect(monitorOf(all?.text ?? "")).toEqual({ ...named(lagoonKeys), lagoon_job: "now" });
-  expect(corrected(confOf(named(lagoonKeys), named(storageKeys)), "0.15.0")?.text).toBe(confOf(named(pamirKeys)));
+  expect(planCorrection(confOf(named(lagoonKeys), named(storageKeys)), "0.15.0")?.text).toBe(confOf(named(pamirKeys)));
 });
 
 test("a naming that keeps a key of the one before renames only the others", () => {
@@ -164,17 +164,17 @@ test("a deployment writes it, for the devnet and for a real node", () => {
 });
 
 /** Lists what the policies have against a `monitor_config`. */
-function policyFindings(monitor: Readonly<Record<string, unknown>>): readonly string[] {
+function listPolicyFindings(monitor: Readonly<Record<string, unknown>>): readonly string[] {
   const findings = lintNodeConfiguration(confOf(monitor), "0.99.0", releases);
   return findings.filter((finding) => finding.includes("monitor_config"));
 }
 
 test("the policies miss a key of the new naming, and find those of another", () => {
-  expect(policyFindings(named(lagoonKeys))).toEqual([]);
+  expect(listPolicyFindings(named(lagoonKeys))).toEqual([]);
   const { lagoon_job: _, ...without } = named(lagoonKeys);
-  expect(policyFindings(without)).toEqual(["chain.monitor_config lacks lagoon_job, which node 0.99.0 reads"]);
-  expect(policyFindings({ ...named(lagoonKeys), lagoon_enable: false })).toEqual([
+  expect(listPolicyFindings(without)).toEqual(["chain.monitor_config lacks lagoon_job, which node 0.99.0 reads"]);
+  expect(listPolicyFindings({ ...named(lagoonKeys), lagoon_enable: false })).toEqual([
     "chain.monitor_config.lagoon_enable is false, so the node pushes no metrics",
   ]);
-  expect(policyFindings(named(storageKeys)).join("\n")).toContain("rename it to lagoon_enable.");
+  expect(listPolicyFindings(named(storageKeys)).join("\n")).toContain("rename it to lagoon_enable.");
 });

@@ -10,7 +10,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 /** Tests that clients by other people work with a stack: viem, ethers and the x402 SDK. */
 export function testForeignClients(running: () => RunningStack): void {
   const gatewayUrl = () => `http://127.0.0.1:${running().ports.gateway}`;
-  function chain() {
+  function defineDevnet() {
     return defineChain({
       id: 1672,
       name: "devnet",
@@ -21,8 +21,8 @@ export function testForeignClients(running: () => RunningStack): void {
 
   describe("viem", () => {
     it("reads the chain and sends a transaction through the gateway", async () => {
-      const reader = createPublicClient({ chain: chain(), transport: http() });
-      const wallet = createWalletClient({ chain: chain(), transport: http(), account: client });
+      const reader = createPublicClient({ chain: defineDevnet(), transport: http() });
+      const wallet = createWalletClient({ chain: defineDevnet(), transport: http(), account: client });
       expect(await reader.getChainId()).toBe(1672);
       const hash = await wallet.sendTransaction({ to: payee.address, value: parseEther("0.5") });
       const receipt = await reader.waitForTransactionReceipt({ hash, timeout: 20_000, pollingInterval: 100 });
@@ -31,7 +31,7 @@ export function testForeignClients(running: () => RunningStack): void {
     });
 
     it("follows new heads over WebSocket", async () => {
-      const reader = createPublicClient({ chain: chain(), transport: webSocket() });
+      const reader = createPublicClient({ chain: defineDevnet(), transport: webSocket() });
       const numbers: bigint[] = [];
       const unwatch = reader.watchBlockNumber({ onBlockNumber: (number) => numbers.push(number) });
       await until("two new heads", generousMs, () => numbers.length >= 2);
@@ -41,7 +41,7 @@ export function testForeignClients(running: () => RunningStack): void {
     });
 
     it("understands the gateway's answer to too large a range", async () => {
-      const reader = createPublicClient({ chain: chain(), transport: http() });
+      const reader = createPublicClient({ chain: defineDevnet(), transport: http() });
       const request = reader.getLogs({ fromBlock: 0n, toBlock: 250n });
       await expect(request).rejects.toThrow(
         "block range too large: 251 blocks requested, limited to 100 blocks. Try with this block range [0x0, 0x63].",

@@ -9,7 +9,7 @@ const at = (port: number, path = "") => `http://127.0.0.1:${port}${path}`;
 /** Tests what becomes of a stack whose parts are killed. */
 export function testKills(running: () => RunningStack): void {
   /** Pays once and checks on the chain that exactly one price went from the client to the payee. */
-  async function payOnce(): Promise<void> {
+  async function buyOnce(): Promise<void> {
     const node = at(running().ports.node);
     const [payeeBefore, clientBefore] = [
       await readBalance(node, payee.address),
@@ -32,7 +32,7 @@ export function testKills(running: () => RunningStack): void {
         expect(pid).toBeDefined();
         process.kill(pid!, "SIGKILL");
         await until(`${name} is ready again`, generousMs, () => running().output().includes(`${name} is ready again`));
-        await payOnce();
+        await buyOnce();
       },
     );
 
@@ -48,7 +48,7 @@ export function testKills(running: () => RunningStack): void {
       const before = await height();
       process.kill(findStackProcesses(running()).get("node")!, "SIGKILL");
       await until("the node answers again, further on than before", 60_000, async () => (await height()) > before);
-      await payOnce();
+      await buyOnce();
     });
   });
 }

@@ -186,7 +186,7 @@ describe("callers", () => {
   });
 
   /** Waits until the log reports that a file has turned bad, and checks what it says. */
-  const reportedWrong = async (setting: string, problem: string) => {
+  const expectReportedWrong = async (setting: string, problem: string) => {
     const wanted = (line: string) => line.includes(`${setting}: `) && line.includes(problem);
     await until(`${setting} is reported as wrong`, generousMs, () => lines.some(wanted));
     const reported = lines.find(wanted) ?? "";
@@ -216,7 +216,7 @@ describe("callers", () => {
       ["{ keys: [", "keys.json5"],
     ] as const) {
       await writeFile(join(folder, "keys.json5"), content);
-      await reportedWrong("gateway.callers.keysPath", problem);
+      await expectReportedWrong("gateway.callers.keysPath", problem);
       expect((await privately(`Bearer ${key}`)).status).toBe(200);
     }
   });
@@ -227,7 +227,7 @@ describe("callers", () => {
     const good = await token({ tier: "paid" }, "1h");
     expect((await privately(`Bearer ${good}`)).status).toBe(200);
     await writeFile(path, '{"keys":5}');
-    await reportedWrong("gateway.jwt.jwksPath", "no key set");
+    await expectReportedWrong("gateway.jwt.jwksPath", "no key set");
     expect((await privately(`Bearer ${good}`)).status).toBe(200);
     const { publicKey } = await generateKeyPair("ES256");
     await writeFile(path, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
@@ -267,7 +267,7 @@ describe("callers", () => {
       ['{ ranges: { logsBlocks: 3 }, limits: { batchItems: "many" } }', "limits.batchItems"],
     ] as const) {
       await writeFile(join(folder, "policy.json5"), content);
-      await reportedWrong("gateway.policyPath", problem);
+      await expectReportedWrong("gateway.policyPath", problem);
       expect((await call(gateway.urls["public"]!, "eth_getLogs", range)).error).toBeUndefined();
     }
     await expect(startTestGateway(node, { public: { tier: "gone" } })).rejects.toThrow(

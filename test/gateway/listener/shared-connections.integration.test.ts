@@ -66,12 +66,12 @@ describe.each(proxies)("the connection of %s", (_, startProxy) => {
 
   it.each(odd)("is on the fast path again after one request with %s", async (_what, status, asked) => {
     expect((await ask(proxy.url, { headers: json })).status).toBe(200);
-    const before = await slowRequests(gateway);
+    const before = await countSlowRequests(gateway);
     expect((await ask(proxy.url, asked)).status).toBe(status);
     for (let others = 0; others < 5; others += 1) {
       expect((await ask(proxy.url, { headers: json })).text).toContain('"result":"0x0"');
     }
-    expect(await slowRequests(gateway)).toBe(before + 1);
+    expect(await countSlowRequests(gateway)).toBe(before + 1);
   });
 });
 
@@ -84,7 +84,7 @@ describe("a client's own connection", () => {
     for (const each of [{ headers: json }, asked ?? { headers: [] }, { headers: json }]) {
       expect((await ask(gateway.url, each, agent)).connection).toBe("keep-alive");
     }
-    expect(await slowRequests(gateway)).toBe(2);
+    expect(await countSlowRequests(gateway)).toBe(2);
   });
 
   it.each(odd.filter(([, status]) => status !== 200))(
@@ -98,7 +98,7 @@ describe("a client's own connection", () => {
       for (let others = 0; others < 3; others += 1) {
         expect((await ask(gateway.url, { headers: json }, agent)).text).toContain('"result":"0x0"');
       }
-      expect(await slowRequests(gateway)).toBe(1);
+      expect(await countSlowRequests(gateway)).toBe(1);
     },
   );
 });
@@ -115,7 +115,7 @@ class OwnAgent extends Agent implements Disposable {
 }
 
 /** Counts the requests that were not answered on the fast path, as operators see it. */
-async function slowRequests({ metrics }: TestGateway): Promise<number> {
+async function countSlowRequests({ metrics }: TestGateway): Promise<number> {
   const shown = await metrics.metrics();
   return Number(/^gatehouse_gateway_slow_path_requests_total\{listener="public"\} (\d+)$/m.exec(shown)?.[1] ?? 0);
 }
