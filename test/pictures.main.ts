@@ -37,8 +37,8 @@ try {
   await sendCalls();
   await using chromium = await startChromium(executablePath);
   await mkdir(folder, { recursive: true });
-  await drawPage(chromium.browser);
-  await drawTerminal(chromium.browser, output);
+  await takePagePicture(chromium.browser);
+  await takeTerminalPicture(chromium.browser, output);
 } finally {
   stack.kill("SIGINT");
   if (stack.exitCode === null) await once(stack, "exit");
@@ -64,14 +64,14 @@ async function sendCalls(): Promise<void> {
   }
 }
 
-async function drawPage(browser: Browser): Promise<void> {
+async function takePagePicture(browser: Browser): Promise<void> {
   const page = await browser.newPage({ viewport: { width: 1_280, height: 960 } });
   await page.goto("http://127.0.0.1:9600/");
   await page.locator("#verdict[data-level=right]").waitFor({ timeout: 60_000 });
   await page.screenshot({ path: join(folder, "status-page.png") });
 }
 
-async function drawTerminal(browser: Browser, printed: string): Promise<void> {
+async function takeTerminalPicture(browser: Browser, printed: string): Promise<void> {
   const page = await browser.newPage({ viewport: { width: 900, height: 600 }, deviceScaleFactor: 2 });
   await page.setContent(
     '<style>body{margin:0}pre{margin:0;padding:20px;background:#111827;color:#e5e7eb;font:13px/1.2 monospace;white-space:pre-wrap;overflow-wrap:anywhere}</style><pre id="terminal"></pre>',

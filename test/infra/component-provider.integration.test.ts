@@ -28,7 +28,7 @@ const signerPrivateKey = `0x${"17".repeat(32)}`;
 const paid = { ...withoutAccounts, payTo: `0x${"01".repeat(20)}` };
 
 /** Marks a value as secret, as Pulumi's wire does. */
-const secretOf = (value: string) => ({ [runtime.specialSigKey]: runtime.specialSecretSig, value });
+const markSecret = (value: string) => ({ [runtime.specialSigKey]: runtime.specialSecretSig, value });
 
 /** A value without what the wire marks as secret. */
 function withoutSecrets(value: unknown): unknown {
@@ -96,7 +96,7 @@ describe("the plugin of the components", () => {
   });
 
   it("keeps a secret one, also where it was given as text", async () => {
-    for (const key of [signerPrivateKey, secretOf(signerPrivateKey)]) {
+    for (const key of [signerPrivateKey, markSecret(signerPrivateKey)]) {
       const { state } = await engine.construct({ inputs: { ...paid, signerPrivateKey: key } });
       const registered = engine.takeRegistered();
       expect(JSON.stringify(registered)).toContain(signerPrivateKey);
@@ -169,7 +169,7 @@ describe("the plugin of the components", () => {
   });
 
   it("shows itself alone in a preview that does not know an input yet, and says how to go on", async () => {
-    const inputs = { ...paid, signerPrivateKey: secretOf(runtime.unknownValue) };
+    const inputs = { ...paid, signerPrivateKey: markSecret(runtime.unknownValue) };
     const { state } = await engine.construct({ inputs, isPreview: true });
     expect(engine.takeRegistered().map(({ type }) => type)).toEqual(["gatehouse:index:Stack"]);
     expect(state["status"]).toBe(runtime.unknownValue);

@@ -9,10 +9,10 @@ export async function listDeployedResources(
 ): Promise<readonly PolicyResource[]> {
   const recorded = await recordStack(config, { preview: false, prefix });
   // Mocks do not see resource options; the program protects exactly what it keeps.
-  return recorded.map(({ type, name, inputs }) => ({ type, name, props: plain(inputs), protect: true }));
+  return recorded.map(({ type, name, inputs }) => ({ type, name, props: asPlainProps(inputs), protect: true }));
 }
 
-function plain(value: unknown): Readonly<Record<string, unknown>> {
+function asPlainProps(value: unknown): Readonly<Record<string, unknown>> {
   return withoutMarks(value) as Readonly<Record<string, unknown>>;
 }
 

@@ -14,12 +14,12 @@ export type Targets = Readonly<{ node: string; other: string; image: string }>;
 /** Ways to the host, to other containers or to more of the node's container than the engine proxy is for. */
 export function listForbiddenCalls({ node, other, image }: Targets): readonly ForbiddenCall[] {
   return [
-    ...engineWide(image),
-    ...otherActions(node),
-    ...otherContainers(node, other),
-    ...execs(node, other),
-    ...disguised(node, other),
-    ...aroundHttp(node),
+    ...listEngineWideCalls(image),
+    ...listOtherActions(node),
+    ...listCallsOfOtherContainers(node, other),
+    ...listExecs(node, other),
+    ...listDisguisedCalls(node, other),
+    ...listOtherProtocols(node),
   ];
 }
 
@@ -29,7 +29,7 @@ const bare = (method: string, ...targets: readonly string[]): readonly Forbidden
   targets.map((target) => ({ method, target }));
 
 /** Lists calls about the engine's other resources, and about containers as a whole. */
-function engineWide(image: string): readonly ForbiddenCall[] {
+function listEngineWideCalls(image: string): readonly ForbiddenCall[] {
   const create = { Image: image, HostConfig: { Binds: ["/:/host"], Privileged: true, PidMode: "host" } };
   return [
     ...bare(
@@ -77,7 +77,7 @@ function engineWide(image: string): readonly ForbiddenCall[] {
 }
 
 /** Lists the other actions on the node's container that the engine knows. */
-function otherActions(node: string): readonly ForbiddenCall[] {
+function listOtherActions(node: string): readonly ForbiddenCall[] {
   const at = `/v1.41/containers/${node}`;
   return [
     ...bare(
@@ -110,7 +110,7 @@ function otherActions(node: string): readonly ForbiddenCall[] {
 }
 
 /** Lists the allowed actions on another container, named in many ways. */
-function otherContainers(node: string, other: string): readonly ForbiddenCall[] {
+function listCallsOfOtherContainers(node: string, other: string): readonly ForbiddenCall[] {
   const names = [other, `${node}2`, node.slice(0, -1), node.toUpperCase(), `${node}%00`, `${node}%20`, "*", ""];
   const paths = [`${node}/../${other}`, `${node}/..%2f${other}`, `..%2f..%2finfo`, `%2e%2e/${other}`, `./${other}`];
   return [...names, ...paths].flatMap((name) => [
@@ -120,7 +120,7 @@ function otherContainers(node: string, other: string): readonly ForbiddenCall[] 
 }
 
 /** Lists commands, and rights of commands, that are not the node's own tool. */
-function execs(node: string, other: string): readonly ForbiddenCall[] {
+function listExecs(node: string, other: string): readonly ForbiddenCall[] {
   const at = `/v1.41/containers/${node}/exec`;
   const tool = ["./node_cli", "prune", "--get"];
   const commands = [
@@ -173,7 +173,7 @@ function execs(node: string, other: string): readonly ForbiddenCall[] {
 }
 
 /** Lists allowed calls written so that a lenient reader would see something else. */
-function disguised(node: string, other: string): readonly ForbiddenCall[] {
+function listDisguisedCalls(node: string, other: string): readonly ForbiddenCall[] {
   return bare(
     "GET",
     `http://docker/containers/${other}/json`,
@@ -203,7 +203,7 @@ function disguised(node: string, other: string): readonly ForbiddenCall[] {
 }
 
 /** Lists calls of other protocols over the same connection. */
-function aroundHttp(node: string): readonly ForbiddenCall[] {
+function listOtherProtocols(node: string): readonly ForbiddenCall[] {
   const upgrade = ["Connection: Upgrade", "Upgrade: tcp"];
   return [
     { method: "POST", target: `/containers/${node}/attach?stream=1`, headers: upgrade },

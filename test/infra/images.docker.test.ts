@@ -5,12 +5,12 @@ import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { startContainer, createUniqueName } from "../support/engine/container.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { buildTestImages, testImages, testNodeUser } from "./test-images.ts";
+import { buildTestImages, nameTestImages, testNodeUser } from "./test-images.ts";
 
 const run = promisify(execFile);
 const found = await findEngine();
 const imagesName = inject("testImagesName");
-const { bareBase, gatehouse, devnet } = testImages(imagesName);
+const { bareBase, gatehouse, devnet } = nameTestImages(imagesName);
 const megabyte = 1_000_000;
 const confined = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true", "--network", "none"];
 

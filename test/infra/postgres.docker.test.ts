@@ -106,12 +106,12 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
     const containers = (await runDocker("ps", "--all", "--quiet", ...filter)).split("\n");
     expect(containers.length).toBeGreaterThan(8);
     expect(await runDocker("inspect", ...containers)).not.toContain(postgresPassword);
-    for (const id of containers) expect(await logsOf(id), id).not.toContain(postgresPassword);
+    for (const id of containers) expect(await readLogs(id), id).not.toContain(postgresPassword);
   });
 });
 
 /** Reads what a container has printed, to either stream. */
-async function logsOf(id: string): Promise<string> {
+async function readLogs(id: string): Promise<string> {
   const frames = await stack.api.read(`/containers/${id}/logs?stdout=true&stderr=true`);
   return frames.toString();
 }

@@ -16,7 +16,7 @@ let rendered = "";
 let config: Readonly<Record<string, unknown>> = {};
 
 /** Lists the warnings of a preview of that change to the configuration, each once. */
-async function calledOut(change: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
+async function listWarnings(change: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
   await stack.configure({ ...config, ...change });
   const { status, output } = await stack.run("preview");
   if (status !== 0) throw new Error(output);
@@ -39,7 +39,7 @@ describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { 
       nodeVersion: "0.15.0",
       protectData: false,
     };
-    expect(await calledOut({})).toEqual([]);
+    expect(await listWarnings({})).toEqual([]);
     const { status, output } = await stack.run("up", "--yes", "--skip-preview");
     if (status !== 0) throw new Error(output);
   }, stepDeadlineMs);
@@ -50,7 +50,7 @@ describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { 
   });
 
   test("warns of a change that recreates the node's pod, with what changes in it", async () => {
-    expect(await calledOut({ nodeVersion: "0.16.2" })).toEqual([
+    expect(await listWarnings({ nodeVersion: "0.16.2" })).toEqual([
       expect.stringMatching(
         /^gatehouse-preview-node would recreate its pod because of spec\.template\.spec\..*: the node stops/,
       ),
@@ -58,7 +58,7 @@ describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { 
   });
 
   test("warns of every volume and of the node when the namespace is another", async () => {
-    const names = (await calledOut({ namespace: "other" })).map((text) => text.split(" ")[0]);
+    const names = (await listWarnings({ namespace: "other" })).map((text) => text.split(" ")[0]);
     expect(names).toEqual(
       ["facilitator-ledger", "namespace-namespace", "node", "node-workspace", "resource-server-ledger"].map(
         (name) => `gatehouse-preview-${name}`,
@@ -68,7 +68,7 @@ describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { 
 
   test("warns of a change that recreates a pod with a ledger, and of no other service's", async () => {
     const limits = { facilitator: { cpus: 2, memoryMebibytes: 600 }, upstream: { cpus: 2, memoryMebibytes: 600 } };
-    expect(await calledOut({ limits })).toEqual([
+    expect(await listWarnings({ limits })).toEqual([
       expect.stringMatching(
         /^gatehouse-preview-facilitator would recreate its pod because of spec\.template\.spec\..*: payments are answered 503/,
       ),

@@ -11,7 +11,7 @@ const liveMount = (service: string) => ({
 });
 
 /** Volume for the settings that last served, of a service whose ledger is not a file on a volume. */
-const stateMount = (service: string) => ({
+const buildStateMount = (service: string) => ({
   containerPath: "/var/lib/gatehouse",
   readOnly: false,
   volumeName: `gh-${service}-state`,
@@ -42,7 +42,7 @@ const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = Object
         ],
       ),
       volumes: [
-        ...(JSON.stringify(volumes).includes("/var/lib/gatehouse") ? [] : [stateMount(service)]),
+        ...(JSON.stringify(volumes).includes("/var/lib/gatehouse") ? [] : [buildStateMount(service)]),
         ...(volumes as readonly unknown[]),
         liveMount(service),
       ],

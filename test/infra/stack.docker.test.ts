@@ -38,7 +38,7 @@ const startOf = async (service: string) => (await stack.inspect(`${prefix}-${ser
 const rpc = (method: string, params: unknown[]) => callRpc(urls.gateway, method, params);
 
 /** Reads what the engine holds, apart from this stack's changes: a refused call may change none of it. */
-const inventory = async () => ({
+const readInventory = async () => ({
   containers: await runDocker("ps", "--all", "--format", "{{.ID}} {{.Names}}", "--filter", `name=${prefix}`),
   images: await runDocker("image", "ls", "--all", "--quiet", "--filter", "reference=evil"),
   named: await runDocker("volume", "ls", "--quiet", "--filter", "name=evil"),
@@ -223,14 +223,14 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
 
   test("refuses more than a hundred other calls, none of which changes anything", async () => {
     const { State: state } = await stack.inspect(node);
-    const before = await inventory();
+    const before = await readInventory();
     const calls = listForbiddenCalls({ node, other: sidecar, image: images.gatehouse });
     expect(calls.length).toBeGreaterThan(100);
     const statuses = await callProxy(calls);
     const passed = calls.filter((_, index) => (statuses[index] ?? 0) < 400 && statuses[index] !== 0);
     expect(passed).toEqual([]);
     expect(statuses).toHaveLength(calls.length);
-    expect(await inventory()).toEqual(before);
+    expect(await readInventory()).toEqual(before);
     expect((await stack.inspect(node)).State).toMatchObject({ Running: true, StartedAt: state.StartedAt });
   });
 });

@@ -28,7 +28,7 @@ const root = join(import.meta.dirname, "../..");
 const buildDeadlineMs = 600_000;
 
 /** Returns the references of the images of that name. */
-export function testImages(name: string): TestImages {
+export function nameTestImages(name: string): TestImages {
   return {
     bareBase: `${name}:bare`,
     gatehouse: `${name}:gatehouse`,
@@ -43,7 +43,7 @@ export function testImages(name: string): TestImages {
  * @param nodeImage a Debian image with Node.
  */
 export async function buildTestImages(name: string, nodeImage: string): Promise<TestImages> {
-  const images = testImages(name);
+  const images = nameTestImages(name);
   await Promise.all([
     buildGatehouseImage(name, nodeImage),
     buildDevnetImage(name, nodeImage),
@@ -58,7 +58,7 @@ export async function buildTestImages(name: string, nodeImage: string): Promise<
  * @param nodeImage a Debian image with Node.
  */
 export function buildGatehouseImage(name: string, nodeImage: string): Promise<string> {
-  const { bareBase, gatehouse } = testImages(name);
+  const { bareBase, gatehouse } = nameTestImages(name);
   return buildOnce(gatehouse, async () => {
     await prepareContext(name);
     await build(bareBase, "test/infra/bare-image/Dockerfile", { FULL_IMAGE: nodeImage }, barePlace);
@@ -71,16 +71,16 @@ export function buildGatehouseImage(name: string, nodeImage: string): Promise<st
 function buildDevnetImage(name: string, nodeImage: string): Promise<string> {
   const onFullBase = `${name}:gatehouse-full`;
   const base = process.env["GATEHOUSE_TEST_BUILD_IMAGE"] ?? nodeImage;
-  return buildOnce(testImages(name).devnet, async () => {
+  return buildOnce(nameTestImages(name).devnet, async () => {
     await prepareContext(name);
     await build(onFullBase, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: base });
-    await build(testImages(name).devnet, "infra/images/devnet.Dockerfile", { GATEHOUSE_IMAGE: onFullBase });
+    await build(nameTestImages(name).devnet, "infra/images/devnet.Dockerfile", { GATEHOUSE_IMAGE: onFullBase });
   });
 }
 
 /** Installs what the images copy into the builds' context, which all processes share. */
 const prepareContext = (name: string) =>
-  runInTurn(turnOf(`${name}:context`), buildDeadlineMs, async () => {
+  runInTurn(getTurnFile(`${name}:context`), buildDeadlineMs, async () => {
     const architecture = findImageArchitecture(await runDocker("version", "--format", "{{.Server.Arch}}"));
     if (architecture === undefined) throw new Error("the engine runs on a processor that no image is built for");
     installImageDependencies(root, { images: ["gatehouse", "devnet"], architecture });
@@ -92,7 +92,7 @@ const prepareContext = (name: string) =>
  * @param nodeImage a Debian image.
  */
 export function buildPushgatewayImage(name: string, nodeImage: string): Promise<string> {
-  const tag = testImages(name).pushgateway;
+  const tag = nameTestImages(name).pushgateway;
   const place = { network: "host", context: join(import.meta.dirname, "pushgateway-image") } as const;
   const dockerfile = "test/infra/pushgateway-image/Dockerfile";
   return buildOnce(tag, () => build(tag, dockerfile, { NODE_IMAGE: nodeImage }, place));
@@ -143,7 +143,7 @@ export function buildChainNodeImage(
 
 /** Builds an image unless it is there, which another process may be about. */
 function buildOnce(tag: string, make: () => Promise<void>): Promise<string> {
-  return runInTurn(turnOf(tag), buildDeadlineMs, async () => {
+  return runInTurn(getTurnFile(tag), buildDeadlineMs, async () => {
     const isThere = await runDocker("image", "ls", "--quiet", tag);
     if (isThere === "") await make();
     return tag;
@@ -151,16 +151,16 @@ function buildOnce(tag: string, make: () => Promise<void>): Promise<string> {
 }
 
 /** The file by which processes take turns at something of these images. */
-const turnOf = (what: string) => join(tmpdir(), `${what.replace(":", "-")}.turn`);
+const getTurnFile = (what: string) => join(tmpdir(), `${what.replace(":", "-")}.turn`);
 
 /** Removes the images of that name, however far it came. */
 export async function removeTestImages(name: string): Promise<void> {
-  const built = await builtImages(name);
+  const built = await listBuiltImages(name);
   if (built.length > 0) await runDocker("image", "rm", "--force", ...built);
-  for await (const path of glob(turnOf(`${name}:*`))) await rm(path);
+  for await (const path of glob(getTurnFile(`${name}:*`))) await rm(path);
 }
 
-async function builtImages(name: string): Promise<readonly string[]> {
+async function listBuiltImages(name: string): Promise<readonly string[]> {
   const listed = await runDocker(
     "image",
     "ls",

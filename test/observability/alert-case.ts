@@ -39,15 +39,15 @@ export function buildSample<N extends SeriesName>(
   const own = series(name, labels)
     .slice(name.length)
     .replace(/^\{|\}$/g, "");
-  return at(name, own, values);
+  return buildSeries(name, own, values);
 }
 
 /** Prometheus's own `up` of the case's target. */
 export function buildUpSample(values: string): InputSeries {
-  return at("up", "", values);
+  return buildSeries("up", "", values);
 }
 
-function at(name: string, own: string, values: string): InputSeries {
+function buildSeries(name: string, own: string, values: string): InputSeries {
   const labels = [`job="${target.job}"`, `instance="${target.instance}"`, ...(own === "" ? [] : [own])];
   return [`${name}{${labels.join(",")}}`, values];
 }

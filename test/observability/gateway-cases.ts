@@ -11,7 +11,7 @@ const limited = (limit: string, values: string): InputSeries =>
   buildSample("gatehouse_gateway_limited_total", { limit, tier }, values);
 
 /** Builds a counter that rises by one rate, by another, and by the first again, whose spans are given in minutes. */
-function rising(spans: readonly (readonly [perMinute: number, minutes: number])[]): string {
+function buildRising(spans: readonly (readonly [perMinute: number, minutes: number])[]): string {
   let from = 0;
   return spans
     .map(([perMinute, minutes]) => {
@@ -24,10 +24,10 @@ function rising(spans: readonly (readonly [perMinute: number, minutes: number])[
 
 const day = 1_440;
 const errorsFast = (perMinute: number): InputSeries[] => [
-  calls("node", rising([[600, 300]])),
+  calls("node", buildRising([[600, 300]])),
   calls(
     "failed",
-    rising([
+    buildRising([
       [0, 60],
       [perMinute, 100],
       [0, 140],
@@ -35,10 +35,10 @@ const errorsFast = (perMinute: number): InputSeries[] => [
   ),
 ];
 const errorsSlow = (perMinute: number): InputSeries[] => [
-  calls("node", rising([[600, day]])),
+  calls("node", buildRising([[600, day]])),
   calls(
     "failed",
-    rising([
+    buildRising([
       [0, 60],
       [perMinute, 500],
       [0, 880],
@@ -46,9 +46,9 @@ const errorsSlow = (perMinute: number): InputSeries[] => [
   ),
 ];
 const latency = (slow: number, minutes: number, end: number): InputSeries[] => [
-  calls("node", rising([[600, end]])),
+  calls("node", buildRising([[600, end]])),
   quick(
-    rising([
+    buildRising([
       [600, 60],
       [600 - slow, minutes],
       [600, end - minutes - 60],
@@ -128,7 +128,7 @@ export const gatewayCases: readonly AlertCase[] = [
       calls("node", "0+60x119"),
       calls(
         "limited",
-        rising([
+        buildRising([
           [0, 10],
           [60, 50],
           [0, 60],
@@ -136,7 +136,7 @@ export const gatewayCases: readonly AlertCase[] = [
       ),
       limited(
         "rate",
-        rising([
+        buildRising([
           [0, 10],
           [60, 50],
           [0, 60],
@@ -158,7 +158,7 @@ export const gatewayCases: readonly AlertCase[] = [
     series: [
       limited(
         "overload",
-        rising([
+        buildRising([
           [0, 10],
           [120, 50],
           [0, 60],

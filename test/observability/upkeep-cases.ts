@@ -13,7 +13,7 @@ import {
 const who = target.instance;
 const resume = "kubectl exec node-0 -c sidecar -- gatehouse resume";
 /** Start time of the target's process; a metric of Node's, not Gatehouse's own. */
-const startedAt = (values: string): InputSeries => [
+const buildStartTime = (values: string): InputSeries => [
   `process_start_time_seconds{job="${target.job}",instance="${who}"}`,
   values,
 ];
@@ -114,7 +114,7 @@ export const upkeepCases: readonly AlertCase[] = [
     of: "a sidecar that never made a pass",
     series: [
       buildSample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `0x59 3600+60x30`),
-      startedAt(`${trouble.from * 60}x${trouble.end}`),
+      buildStartTime(`${trouble.from * 60}x${trouble.end}`),
     ],
     silentAt: [9, 12, 15],
     firesAt: 17,
@@ -125,7 +125,7 @@ export const upkeepCases: readonly AlertCase[] = [
     nearMiss: {
       series: [
         buildSample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `_x10 0x3 840+60x70`),
-        startedAt(`_x10 ${trouble.from * 60}x80`),
+        buildStartTime(`_x10 ${trouble.from * 60}x80`),
       ],
       silentAt: [12, 13, 15, 40],
     },

@@ -34,7 +34,7 @@ export async function makeArtifacts(folder: string): Promise<Artifacts> {
     });
     await writeFile(listing, stdout);
   });
-  const packed = packedOf(await readFile(listing, "utf8"));
+  const packed = parsePacked(await readFile(listing, "utf8"));
   return {
     directory,
     tarball: join(directory, packed.filename),
@@ -46,7 +46,7 @@ export async function makeArtifacts(folder: string): Promise<Artifacts> {
 type Packed = Readonly<{ filename: string; unpackedSize: number; files: readonly PackedFile[] }>;
 
 /** Parses the listing of the package; npm 12 lists packages by name, earlier ones in a list. */
-function packedOf(json: string): Packed {
+function parsePacked(json: string): Packed {
   const listed = JSON.parse(json.slice(json.search(/^[[{]/m))) as Record<string, Packed>;
   const [packed] = Object.values(listed);
   if (packed === undefined) throw new Error(`npm pack lists no package: ${json.slice(0, 300)}`);

@@ -63,7 +63,7 @@ export async function makeConsumerFolder(folder: string, tarball: string): Promi
 /** The folder as another process has made it. */
 export function openConsumerFolder(folder: string): ConsumerFolder {
   const start: ConsumerFolder["run"] = async (program, args, env = {}) =>
-    runToEnd(program, args, { cwd: folder, env: { PATH: pathOfThisNode(), ...env } });
+    runToEnd(program, args, { cwd: folder, env: { PATH: buildPath(), ...env } });
   return {
     folder,
     directory: join(folder, "node_modules/gatehouse-evm"),
@@ -78,7 +78,7 @@ export function openConsumerFolder(folder: string): ConsumerFolder {
 }
 
 /** Builds a PATH whose `node` is the one that runs this. */
-function pathOfThisNode(): string {
+function buildPath(): string {
   return [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
 }
 

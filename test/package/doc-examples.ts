@@ -45,7 +45,7 @@ function createHost(options: ts.CompilerOptions): ts.CompilerHost {
 /** Every exported function and class, in the order of the imports; errors are thrown, not called. */
 export function listExportedCalls(): readonly ExportedCall[] {
   const entries = listEntries();
-  const options = compilerOptions(entries);
+  const options = readCompilerOptions(entries);
   const program = ts.createProgram([...entries.values()], options, createHost(options));
   const checker = program.getTypeChecker();
   return [...entries].flatMap(([from, path]) => {
@@ -72,9 +72,9 @@ export function readPageExamples(): readonly Readonly<{ page: string; text: stri
 
 /** Compiles examples, and returns the compiler's messages, a line each. */
 export function checkExamples(examples: readonly string[], given: readonly string[]): readonly string[] {
-  const modules = examples.map((example, index) => placeExample(example, index, given));
+  const modules = examples.map((example, index) => buildExampleModule(example, index, given));
   const texts = new Map(modules.map(({ path, text }) => [path, text]));
-  const options = compilerOptions(listEntries());
+  const options = readCompilerOptions(listEntries());
   const host = createHost(options);
   const { fileExists, readFile, getSourceFile } = host;
   host.fileExists = (path) => texts.has(path) || fileExists.call(host, path);
@@ -103,7 +103,7 @@ export function compileExample(
   given: readonly string[],
   places: Readonly<Record<string, string>>,
 ): string {
-  const { text } = placeExample(example, 0, given);
+  const { text } = buildExampleModule(example, 0, given);
   const moved = Object.entries(places).reduce((before, [from, to]) => before.replaceAll(from, to), text);
   const sources = [...listEntries()].toSorted(([a], [b]) => b.length - a.length);
   const imported = sources.reduce(
@@ -125,7 +125,7 @@ export function listExpectedLines(example: string): readonly string[] {
   return [...example.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map(([, printed = ""]) => printed);
 }
 
-function placeExample(example: string, index: number, given: readonly string[]): ExampleModule {
+function buildExampleModule(example: string, index: number, given: readonly string[]): ExampleModule {
   const used = given.filter(
     (name) => new RegExp(String.raw`(?<![.\w])${name}\b(?!:)`).test(example) && !example.includes(`const ${name} =`),
   );
@@ -133,7 +133,7 @@ function placeExample(example: string, index: number, given: readonly string[]):
   return { path: join(folder, `example-${index}.ts`), text: `${scope}${example}\nexport {};\n` };
 }
 
-function compilerOptions(entries: ReadonlyMap<string, string>): ts.CompilerOptions {
+function readCompilerOptions(entries: ReadonlyMap<string, string>): ts.CompilerOptions {
   const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile) as {
     config: { compilerOptions: object };
   };

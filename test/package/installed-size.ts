@@ -9,7 +9,7 @@ export function measureInstalledBytes(directory: string): number {
     found.add(from);
     const manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8")) as Manifest;
     for (const name of Object.keys(manifest.dependencies ?? {})) {
-      if (manifest.optionalDependencies?.[name] === undefined) walk(resolved(name, from));
+      if (manifest.optionalDependencies?.[name] === undefined) walk(locatePackage(name, from));
     }
   };
   walk(directory);
@@ -19,7 +19,7 @@ export function measureInstalledBytes(directory: string): number {
 type Manifest = Readonly<{ dependencies?: object; optionalDependencies?: Readonly<Record<string, string>> }>;
 
 /** Finds a package that another one depends on: in the nearest node_modules that has it. */
-function resolved(name: string, from: string): string {
+function locatePackage(name: string, from: string): string {
   for (let at = from; at !== dirname(at); at = dirname(at)) {
     const candidate = join(at, "node_modules", name);
     if (existsSync(candidate)) return candidate;

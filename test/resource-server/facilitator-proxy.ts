@@ -29,7 +29,7 @@ export async function startFacilitatorProxy(target: string): Promise<Facilitator
   const calls: string[] = [];
   let fault: ProxyFault | undefined;
   let settled = 0;
-  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { url: path = "/", method = "GET", headers } = request;
     const body = await text(request);
     const active = fault !== undefined && path === `/${fault.on}` ? fault : undefined;
@@ -50,7 +50,7 @@ export async function startFacilitatorProxy(target: string): Promise<Facilitator
   const server = createServer(async (request, response) => {
     const path = request.url ?? "/";
     if (path !== "/supported") calls.push(path);
-    await forward(request, response);
+    await passOn(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

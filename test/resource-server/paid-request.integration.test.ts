@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 /** Measures the effect of a purchase: the payee's gain and how often the upstream ran. */
-async function effectOf<T>(purchase: () => Promise<T>) {
+async function measureEffect<T>(purchase: () => Promise<T>) {
   market.upstream.behave("data");
   const before = await market.chain.balanceOf(payee.address);
   const result = await purchase();
@@ -63,7 +63,7 @@ describe("a protected route", () => {
   });
 
   it("gives the resource and the settlement to a payment, and the payee its money", async () => {
-    const { result, gain, hits } = await effectOf(async () => {
+    const { result, gain, hits } = await measureEffect(async () => {
       const header = await signPaymentFor(url);
       return fetch(url, { headers: { "PAYMENT-SIGNATURE": header } });
     });
@@ -82,7 +82,7 @@ describe("a protected route", () => {
     const client = new x402Client().register("eip155:1672", new ExactEvmScheme(payer.account)).setSpendControls({
       allowedAssets: [{ network: "eip155:1672", asset: market.chain.token, maxAmountPerPayment: "10000" }],
     });
-    const { result, gain } = await effectOf(() => wrapFetchWithPayment(fetch, client)(url));
+    const { result, gain } = await measureEffect(() => wrapFetchWithPayment(fetch, client)(url));
     expect([result.status, gain]).toEqual([200, 10_000n]);
   });
 
@@ -93,7 +93,7 @@ describe("a protected route", () => {
       maxPerPayment: "$0.01",
       maxTotal: "$0.01",
     });
-    const { result, gain } = await effectOf(() =>
+    const { result, gain } = await measureEffect(() =>
       fetchPaid(`${findUrl(shop)}/api/info?q=1`, { method: "POST", body: '{"ask":1}' }),
     );
     expect([result.status, gain]).toEqual([200, 10_000n]);
@@ -112,7 +112,7 @@ function reasonOf(response: Response): string | undefined {
 
 describe("a payment that buys nothing", () => {
   it.each(["nonsense", "e30=", "bnVsbA=="])("is answered with 402 and why: PAYMENT-SIGNATURE %j", async (header) => {
-    const { result, gain, hits } = await effectOf(() => paid(header));
+    const { result, gain, hits } = await measureEffect(() => paid(header));
     expect([result.status, gain, hits]).toEqual([402, 0n, 0]);
     expect(reasonOf(result)).toMatch(/^invalid_payload: PAYMENT-SIGNATURE/);
   });
@@ -123,21 +123,21 @@ describe("a payment that buys nothing", () => {
       payload: { authorization: { nonce: string } };
     };
     payload.payload.authorization.nonce = `0x${"77".repeat(32)}`;
-    const { result, hits } = await effectOf(() => paid(Buffer.from(JSON.stringify(payload)).toString("base64")));
+    const { result, hits } = await measureEffect(() => paid(Buffer.from(JSON.stringify(payload)).toString("base64")));
     expect([result.status, reasonOf(result), hits]).toEqual([402, "invalid_exact_evm_signature", 0]);
   });
 
   it("is refused when it is used a second time", async () => {
     const header = await signPaymentFor(url);
     await (await paid(header)).arrayBuffer();
-    const { result, gain, hits } = await effectOf(() => paid(header));
+    const { result, gain, hits } = await measureEffect(() => paid(header));
     expect([result.status, reasonOf(result)]).toEqual([402, "invalid_exact_evm_nonce_already_used"]);
     expect([gain, hits]).toEqual([0n, 0]);
   });
 
   it("releases one response and is charged once for ten requests at one time", async () => {
     const header = await signPaymentFor(url);
-    const { result, gain, hits } = await effectOf(async () => {
+    const { result, gain, hits } = await measureEffect(async () => {
       const responses = await Promise.all(Array.from({ length: 10 }, () => paid(header)));
       await Promise.all(responses.map((response) => response.arrayBuffer()));
       return responses.map(({ status }) => status).toSorted();
@@ -152,7 +152,7 @@ describe("a payment that buys nothing", () => {
     await using impatient = await market.openShop(other.path, { GATEHOUSE_RESOURCE_SERVER_UPSTREAM_TIMEOUT_MS: "300" });
     const target = `${findUrl(impatient)}/data`;
     const header = await signPaymentFor(target);
-    const { result, gain } = await effectOf(() => {
+    const { result, gain } = await measureEffect(() => {
       market.upstream.behave(behaviour);
       return paid(header, target);
     });
@@ -160,7 +160,7 @@ describe("a payment that buys nothing", () => {
     expect(await result.text()).toMatch(
       /^\{"error":"the upstream .*; you were not charged, the payment can be used again\."\}$/,
     );
-    const again = await effectOf(() => paid(header, target));
+    const again = await measureEffect(() => paid(header, target));
     expect([again.result.status, again.gain]).toEqual([200, 10_000n]);
   });
 });

@@ -46,7 +46,7 @@ export async function startFaultyRpc(port: number, nodeUrl: string): Promise<Fau
     }
     const message = JSON.parse(body) as Call | readonly Call[];
     const answerOne = async (call: Call): Promise<unknown> => {
-      const met = meetFate(call, fates[call.method]);
+      const met = answerByFate(call, fates[call.method]);
       if (met !== undefined) return { jsonrpc: "2.0", id: call.id, ...met };
       return (await passOn(JSON.stringify(call))).json();
     };
@@ -74,7 +74,7 @@ export async function startFaultyRpc(port: number, nodeUrl: string): Promise<Fau
 }
 
 /** Answers a call by its fate; undefined if it is passed on. */
-function meetFate({ params }: Call, fate: Fate | undefined): object | undefined {
+function answerByFate({ params }: Call, fate: Fate | undefined): object | undefined {
   switch (fate) {
     case undefined:
       return undefined;

@@ -6,8 +6,8 @@ import type { NodeTrouble } from "./fault-proxies.ts";
 import type { WatchedStack } from "./watched-stack.ts";
 import { hang } from "./upkeep-faults.ts";
 
-/** Makes a fault of the node, with callers that go on calling after it is fixed, so that the share of bad calls falls. */
-function troubled(trouble: NodeTrouble, callsPerSecond: number) {
+/** Prepares a fault of the node, with callers that go on calling after it is fixed, so that the share of bad calls falls. */
+function prepareTrouble(trouble: NodeTrouble, callsPerSecond: number) {
   return (struck: WatchedStack): Promise<AsyncDisposable> => {
     const load = startLoad({ url: struck.internalUrl, callsPerSecond });
     const made = struck.rpc.trouble(trouble);
@@ -40,27 +40,27 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
     alert: "GatehouseGatewayErrorsSlow",
     what: "the node answers every hundredth read by status 500; 30 calls/s",
     prepare: forgetBurns,
-    strike: troubled({ failEvery: 100 }, 30),
+    strike: prepareTrouble({ failEvery: 100 }, 30),
   },
   {
     alert: "GatehouseGatewayLatencySlow",
     what: "the node takes 0.8 s for every tenth read; 20 calls/s",
     prepare: forgetBurns,
-    strike: troubled({ delayMs: 800, delayEvery: 10 }, 20),
+    strike: prepareTrouble({ delayMs: 800, delayEvery: 10 }, 20),
   },
   {
     alert: "GatehouseGatewayErrorsFast",
     what: "the node answers every second read by status 500; 10 calls/s",
     besides: ["GatehouseGatewayErrorsSlow", "GatehouseNotRight"],
     prepare: forgetBurns,
-    strike: troubled({ failEvery: 2 }, 10),
+    strike: prepareTrouble({ failEvery: 2 }, 10),
   },
   {
     alert: "GatehouseGatewayLatencyFast",
     what: "the node takes 0.8 s for every read; 5 calls/s",
     besides: ["GatehouseGatewayLatencySlow"],
     prepare: forgetBurns,
-    strike: troubled({ delayMs: 800 }, 5),
+    strike: prepareTrouble({ delayMs: 800 }, 5),
   },
   {
     alert: "GatehouseOverloadShed",
@@ -73,7 +73,7 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
       "GatehouseNotRight",
     ],
     prepare: forgetBurns,
-    strike: troubled({ delayMs: 300 }, 200),
+    strike: prepareTrouble({ delayMs: 300 }, 200),
   },
   {
     alert: "GatehouseLimiterSaturated",

@@ -71,7 +71,7 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
     await until(`${alert} fires`, fault.firesWithinMs ?? 90_000, async () => (await firing()).has(alert)).catch(
       async (cause: unknown) => {
         const fired = [...seen].join(", ") || "nothing";
-        const wrong = await wrongConditions(struck.prometheus);
+        const wrong = await listWrongConditions(struck.prometheus);
         throw new Error(`${(cause as Error).message}; fired: ${fired}; wrong: ${wrong}`, { cause });
       },
     );
@@ -99,7 +99,7 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
 }
 
 /** Lists the conditions that are wrong now, with their reasons, for whoever looks why nothing fires. */
-async function wrongConditions({ query }: Pick<RunningPrometheus, "query">): Promise<string> {
+async function listWrongConditions({ query }: Pick<RunningPrometheus, "query">): Promise<string> {
   const wrong = await query("gatehouse_condition_info and on (job, instance, type) gatehouse_condition == 0");
   return wrong.map(({ metric }) => `${metric["type"]} ${metric["reason"]}`).join(", ") || "nothing";
 }

@@ -21,7 +21,7 @@ const setAgainMs = 5_000;
 /** Finds the chain of the devnet node in a workspace. It is another one after each start of the node. */
 export function findNodeChain(workspace: string): NodeChain {
   const ask = async (method: string, params: readonly unknown[]) => {
-    const { error } = await callRpc(anvilUrl(workspace), method, params);
+    const { error } = await callRpc(findAnvilUrl(workspace), method, params);
     if (error !== undefined) throw new Error(`${method}: ${error.message}`);
   };
   const setTime = (aheadBy: number) => ask("evm_setTime", [Math.floor(Date.now() / 1_000) + aheadBy]);
@@ -41,11 +41,11 @@ export function findNodeChain(workspace: string): NodeChain {
 }
 
 /** Finds the one port that the process listens on, by proc(5): anvil chooses it by itself. */
-function anvilUrl(workspace: string): string {
+function findAnvilUrl(workspace: string): string {
   const [file] = globSync("**/anvil.pid", { cwd: workspace });
   if (file === undefined) throw new Error(`no node runs in ${workspace}`);
   const pid = readFileSync(join(workspace, file), "utf8");
-  const own = new Set(descriptorsOf(pid));
+  const own = new Set(listDescriptors(pid));
   const lines = readFileSync(`/proc/${pid}/net/tcp`, "utf8").split("\n").slice(1);
   for (const line of lines) {
     const [, local = "", , state, , , , , , inode] = line.trim().split(/\s+/);
@@ -56,7 +56,7 @@ function anvilUrl(workspace: string): string {
   throw new Error(`process ${pid} listens on no port`);
 }
 
-function descriptorsOf(pid: string): readonly string[] {
+function listDescriptors(pid: string): readonly string[] {
   return readdirSync(`/proc/${pid}/fd`).flatMap((descriptor) => {
     try {
       return [readlinkSync(`/proc/${pid}/fd/${descriptor}`)];

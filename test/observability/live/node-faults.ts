@@ -20,7 +20,7 @@ async function stopNode({ binDirectory }: WatchedStack): Promise<AsyncDisposable
 }
 
 /** Puts a program in the place of `node_cli` that prints what it printed last, changed. */
-async function freezeNodeCli(
+async function repeatNodeCliOutput(
   { binDirectory }: WatchedStack,
   change: (printed: string) => string,
 ): Promise<AsyncDisposable> {
@@ -71,13 +71,15 @@ const pruning: readonly LiveFault<WatchedStack>[] = [
     what: "`node_cli` says that auto-pruning is off, and switching it on changes nothing",
     besides: ["GatehouseNotRight"],
     strike: (stack) =>
-      freezeNodeCli(stack, (printed) => printed.replace(/(enable_auto_prune\W+)1/, (_, key: string) => `${key}0`)),
+      repeatNodeCliOutput(stack, (printed) =>
+        printed.replace(/(enable_auto_prune\W+)1/, (_, key: string) => `${key}0`),
+      ),
   },
   {
     alert: "GatehousePruningStalled",
     what: "`node_cli` says that pruning is on, and its versions stand still",
     besides: ["GatehouseNotRight"],
-    strike: (stack) => freezeNodeCli(stack, (printed) => printed),
+    strike: (stack) => repeatNodeCliOutput(stack, (printed) => printed),
   },
 ];
 
@@ -145,14 +147,14 @@ const hanging: LiveFault<WatchedStack> = {
   firesWithinMs: 240_000,
   prepare: async ({ binDirectory }) => {
     const path = join(binDirectory, "node.conf");
-    const moved = movedConfigIn(binDirectory);
+    const moved = findMovedConfig(binDirectory);
     await mkdir(dirname(moved));
     await rename(path, moved);
     await symlink(moved, path);
   },
   strike: ({ binDirectory }) => {
     const path = join(binDirectory, "node.conf");
-    const moved = movedConfigIn(binDirectory);
+    const moved = findMovedConfig(binDirectory);
     const mounted = mountHangingDisk(dirname(moved));
     return Promise.resolve({
       [Symbol.asyncDispose]: async () => {
@@ -163,7 +165,7 @@ const hanging: LiveFault<WatchedStack> = {
   },
 };
 
-const movedConfigIn = (binDirectory: string) => join(dirname(binDirectory), "conf", "node.conf");
+const findMovedConfig = (binDirectory: string) => join(dirname(binDirectory), "conf", "node.conf");
 
 /** Faults of the node itself, its pruning and its disk. The disk's need the right to mount one. */
 export const nodeFaults = { serving, pruning, disk: [...disk, volume], hanging, unparsed } as const;

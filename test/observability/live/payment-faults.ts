@@ -16,7 +16,7 @@ const signer = testAccount(0).address;
 const plentyWei = parseEther("1000000000");
 
 /** Leaves the signer so much, and gives it plenty to repair that. */
-function drain(leftWei: bigint) {
+function prepareBalance(leftWei: bigint) {
   return async ({ chain }: WatchedStack): Promise<AsyncDisposable> => {
     await chain.setBalance(signer, leftWei);
     return { [Symbol.asyncDispose]: () => chain.setBalance(signer, plentyWei) };
@@ -31,7 +31,11 @@ async function post(url: string, changes: PaymentChanges): Promise<void> {
 }
 
 /** Has the facilitator verify so many payments, ten at a time. */
-async function verifyMany({ facilitatorUrl }: WatchedStack, count: number, changes: PaymentChanges): Promise<void> {
+async function requestVerifications(
+  { facilitatorUrl }: WatchedStack,
+  count: number,
+  changes: PaymentChanges,
+): Promise<void> {
   for (let done = 0; done < count; done += 10) {
     await Promise.all(Array.from({ length: 10 }, () => post(`${facilitatorUrl}/verify`, changes)));
   }
@@ -57,21 +61,21 @@ const money: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseRefusalsUnusual",
     what: "two payments a second for another amount after 300 good ones",
-    prepare: (struck) => verifyMany(struck, 300, {}),
+    prepare: (struck) => requestVerifications(struck, 300, {}),
     strike: ({ facilitatorUrl }) =>
       Promise.resolve(repeatAct(500, () => post(`${facilitatorUrl}/verify`, { authorization: { value: "1" } }))),
   },
   {
     alert: "GatehouseSignerLow",
     what: "the signer drained to 0.05 of the native currency",
-    strike: drain(parseEther("0.05")),
+    strike: prepareBalance(parseEther("0.05")),
     firesWithinMs: 180_000,
   },
   {
     alert: "GatehouseSignerEmpty",
     what: "the signer drained to nothing",
     besides: ["GatehouseSignerLow"],
-    strike: drain(0n),
+    strike: prepareBalance(0n),
   },
 ];
 
@@ -118,8 +122,8 @@ export async function startReplicated(stack: WatchedStack): Promise<Replicated> 
   };
 }
 
-/** Makes a fault of the replica's node, which answers some methods wrongly. */
-function troubled(fates: NodeTrouble["fates"] & {}) {
+/** Prepares a fault of the replica's node, which answers some methods wrongly. */
+function prepareTrouble(fates: NodeTrouble["fates"] & {}) {
   return ({ replicaRpc }: Replicated): Promise<AsyncDisposable> => {
     const made = replicaRpc.trouble({ fates });
     return Promise.resolve({
@@ -135,7 +139,7 @@ function troubled(fates: NodeTrouble["fates"] & {}) {
 const comparedAfterMs = 65_000;
 
 /** Has a payment settled at the replica, long enough ago to be compared with the chain. */
-async function settleLongAgo({ replicaUrl }: Replicated): Promise<void> {
+async function makeOldSettlement({ replicaUrl }: Replicated): Promise<void> {
   await post(`${replicaUrl}/settle`, {});
   await sleep(comparedAfterMs);
 }
@@ -144,16 +148,16 @@ const ledger: readonly LiveFault<Replicated>[] = [
   {
     alert: "GatehouseLedgerMismatch",
     what: "the facilitator's node has no receipts any more, as one that lost its data, a minute after a payment settled",
-    prepare: settleLongAgo,
-    strike: troubled({ eth_getTransactionReceipt: "forgets" }),
+    prepare: makeOldSettlement,
+    strike: prepareTrouble({ eth_getTransactionReceipt: "forgets" }),
   },
   {
     alert: "GatehouseLedgerNotCompared",
     what: "the facilitator's node answers an error to every question for a receipt",
-    prepare: settleLongAgo,
+    prepare: makeOldSettlement,
     // Five minutes of true time, which are compared with a clock.
     firesWithinMs: 400_000,
-    strike: troubled({ eth_getTransactionReceipt: "fails" }),
+    strike: prepareTrouble({ eth_getTransactionReceipt: "fails" }),
   },
   {
     alert: "GatehouseSettlementOld",
@@ -162,7 +166,7 @@ const ledger: readonly LiveFault<Replicated>[] = [
     // Ten minutes of true time.
     firesWithinMs: 700_000,
     strike: async (struck) => {
-      const lost = await troubled({ eth_sendRawTransaction: "loses" })(struck);
+      const lost = await prepareTrouble({ eth_sendRawTransaction: "loses" })(struck);
       const validBefore = String(Math.floor(Date.now() / 1_000) + 1_800);
       const settling = post(`${struck.replicaUrl}/settle`, { authorization: { validBefore } });
       // Its caller does not wait so long; the facilitator goes on.

@@ -26,7 +26,7 @@ export async function seeQuietHour(
   { prometheus }: Readonly<{ prometheus: Pick<RunningPrometheus, "alerts" | "query"> }>,
   scale: number,
 ): Promise<QuietHour> {
-  const look = async () => (await prometheus.alerts()).filter((alert) => nameOf(alert) !== watchdog);
+  const look = async () => (await prometheus.alerts()).filter((alert) => getName(alert) !== watchdog);
   await until("the stack is at rest", settledWithinMs, async () => (await look()).length === 0);
   const pending = new Set<string>();
   const startedAt = performance.now();
@@ -35,12 +35,12 @@ export async function seeQuietHour(
   while (performance.now() - startedAt < hourMs / scale) {
     seen = await look();
     looks += 1;
-    const firing = seen.filter(({ state }) => state === "firing").map(nameOf);
+    const firing = seen.filter(({ state }) => state === "firing").map(getName);
     if (firing.length > 0) throw new Error(`${firing.join(", ")} fires at rest`);
-    for (const alert of seen) pending.add(nameOf(alert));
+    for (const alert of seen) pending.add(getName(alert));
     await sleep(lookEveryMs);
   }
-  if (seen.length > 0) throw new Error(`${seen.map(nameOf).join(", ")} is pending at the end of the hour`);
+  if (seen.length > 0) throw new Error(`${seen.map(getName).join(", ")} is pending at the end of the hour`);
   const up = await prometheus.query("up == 1");
   if (up.length === 0) throw new Error("nothing was scraped, so that nothing could fire");
   return {
@@ -69,6 +69,6 @@ export function withQuietHour(text: string, paragraph: string): string {
   return withMarked(text, { page: "docs/verified.md", mark: "quiet-hour", marked: paragraph });
 }
 
-function nameOf({ labels }: ActiveAlert): string {
+function getName({ labels }: ActiveAlert): string {
   return labels["alertname"] ?? "";
 }

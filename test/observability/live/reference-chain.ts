@@ -25,14 +25,14 @@ export async function startReference(chainId: number): Promise<ReferenceChain> {
     url: anvil.url,
     advance,
     follow: async (nodeUrl) => {
-      const ahead = (await heightOf(nodeUrl)) - (await heightOf(anvil.url));
+      const ahead = (await readHeight(nodeUrl)) - (await readHeight(anvil.url));
       if (ahead > 0) await advance(ahead);
     },
     [Symbol.asyncDispose]: () => anvil[Symbol.asyncDispose](),
   };
 }
 
-async function heightOf(url: string): Promise<number> {
+async function readHeight(url: string): Promise<number> {
   const { result } = await callRpc<string>(url, "eth_blockNumber", []);
   return Number(result);
 }

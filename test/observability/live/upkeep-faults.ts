@@ -9,7 +9,7 @@ import type { LiveFault } from "./live-fault.ts";
 import { repeatAct } from "./repeat-act.ts";
 import type { WatchedStack } from "./watched-stack.ts";
 
-const confOf = ({ binDirectory }: WatchedStack) => join(binDirectory, "node.conf");
+const findConfig = ({ binDirectory }: WatchedStack) => join(binDirectory, "node.conf");
 
 /** Has a part of the stack stand still, as a process that hangs does, and its own children with it. */
 export function hang(name: string) {
@@ -44,8 +44,8 @@ async function resume({ stack }: WatchedStack): Promise<void> {
 }
 
 /** Switches the node's metrics off again and again, as another program would, never with the same bytes twice. */
-async function contest(struck: WatchedStack): Promise<AsyncDisposable> {
-  const path = confOf(struck);
+async function repeatDrift(struck: WatchedStack): Promise<AsyncDisposable> {
+  const path = findConfig(struck);
   const whole = await readFile(path, "utf8");
   const writing = repeatAct(150, (round) =>
     writeFile(path, whole.replace(/(_enable_\w+"\s*:\s*)true/, "$1false") + " ".repeat(1 + (round % 500))),
@@ -60,8 +60,8 @@ async function contest(struck: WatchedStack): Promise<AsyncDisposable> {
 }
 
 /** Writes another `rpc_port`, which the node reads at its start alone, until the sidecar may not restart it any more. */
-async function useUpBudget(struck: WatchedStack): Promise<AsyncDisposable> {
-  const path = confOf(struck);
+async function takeWholeBudget(struck: WatchedStack): Promise<AsyncDisposable> {
+  const path = findConfig(struck);
   for (let port = 20_001; ; port += 1) {
     const running = await readFile(path, "utf8");
     await writeFile(path, running.replace(/("rpc_port"\s*:\s*")\d+/, `$1${port}`));
@@ -77,12 +77,12 @@ const configuration: readonly LiveFault<WatchedStack>[] = [
     what: "`ws_port` edited to a port that another program has, so that the node does not start; fixed by `gatehouse resume`",
     besides: ["GatehouseNotRight"],
     strike: async (struck) => {
-      const whole = await readFile(confOf(struck), "utf8");
+      const whole = await readFile(findConfig(struck), "utf8");
       const takenPort = new URL(struck.pushgatewayUrl).port;
-      await writeFile(confOf(struck), whole.replace(/("ws_port"\s*:\s*)"\d+"/, `$1"${takenPort}"`));
+      await writeFile(findConfig(struck), whole.replace(/("ws_port"\s*:\s*)"\d+"/, `$1"${takenPort}"`));
       return {
         [Symbol.asyncDispose]: async () => {
-          await writeFile(confOf(struck), whole);
+          await writeFile(findConfig(struck), whole);
           await resume(struck);
         },
       };
@@ -92,7 +92,7 @@ const configuration: readonly LiveFault<WatchedStack>[] = [
     alert: "GatehouseConfigContested",
     what: "another program writes node.conf six times a second; fixed by `gatehouse resume`",
     besides: ["GatehouseNotRight"],
-    strike: contest,
+    strike: repeatDrift,
   },
 ];
 
@@ -120,7 +120,7 @@ const budget: LiveFault<WatchedStack> = {
   what: "`rpc_port` edited until four restarts within the hour are used up; fixed by undoing the last edit",
   besides: ["GatehouseNotRight"],
   firesWithinMs: 180_000,
-  strike: useUpBudget,
+  strike: takeWholeBudget,
 };
 
 /** Faults of what the sidecar does for its node. The budget's leaves no restart for others in this hour. */

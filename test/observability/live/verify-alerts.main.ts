@@ -64,7 +64,7 @@ async function seeWatchdog({ prometheus }: WatchedStack): Promise<void> {
 }
 
 /** Nothing happens to the stack, and nothing may fire. First of all, so that no fault has left anything behind. */
-async function restQuietly(struck: WatchedStack): Promise<void> {
+async function runQuietHour(struck: WatchedStack): Promise<void> {
   try {
     const alerts = watched.reduce((sum, group) => sum + group.alerts.length, 0);
     const paragraph = printQuietHour(await seeQuietHour(struck, scale), alerts);
@@ -114,6 +114,6 @@ async function makeFaults(struck: WatchedStack): Promise<void> {
 
 const rules = compressRules(watched, scale);
 await using stack = await startWatchedStack({ rules, scale });
-if (values.only === "") await restQuietly(stack);
+if (values.only === "") await runQuietHour(stack);
 if (!values["quiet-hour-only"]) await makeFaults(stack);
 process.exitCode = failures === 0 ? 0 : 1;

@@ -29,15 +29,15 @@ export type WatchedFiles = AsyncDisposable &
 /** Writes an empty policy and an empty list of releases, and serves a claim that has room to grow. */
 export async function createWatchedFiles(): Promise<WatchedFiles> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-watched-"));
-  const fileOf = async (name: string, content: string) => {
+  const writeWatchedFile = async (name: string, content: string) => {
     const write = (text: string) => writeFile(join(folder, name), text);
     await write(content);
     return { write };
   };
-  const policy = await fileOf("policy.json5", "{}");
-  const releases = await fileOf("releases.json5", "[]");
-  await fileOf("token", "the-token\n");
-  await fileOf("namespace", "chain");
+  const policy = await writeWatchedFile("policy.json5", "{}");
+  const releases = await writeWatchedFile("releases.json5", "[]");
+  await writeWatchedFile("token", "the-token\n");
+  await writeWatchedFile("namespace", "chain");
   const { url, claim } = await serveClaim();
   return {
     policy,

@@ -33,22 +33,22 @@ export async function readDashboardData(
   for (const panel of dashboard.panels) {
     const found: DrawnSeries[] = [];
     for (const { expr, legendFormat } of panel.targets ?? []) {
-      const matrix = await queryRange(prometheusUrl, expr, range);
-      found.push(...matrix.map(({ metric, values }) => drawnSeries(fillIn(legendFormat, metric), values, range)));
+      const matrix = await fetchRange(prometheusUrl, expr, range);
+      found.push(...matrix.map(({ metric, values }) => buildSeries(formatLegend(legendFormat, metric), values, range)));
     }
     series.set(panel, found);
   }
   const marks: Mark[] = [];
   for (const { expr, iconColor, titleFormat } of dashboard.annotations.list) {
-    for (const { metric, values } of await queryRange(prometheusUrl, expr, range)) {
-      const words = fillIn(titleFormat, metric);
+    for (const { metric, values } of await fetchRange(prometheusUrl, expr, range)) {
+      const words = formatLegend(titleFormat, metric);
       marks.push(...findBeginnings(values, range).map((at) => ({ at, color: iconColor, words })));
     }
   }
   return { range, series, marks };
 }
 
-async function queryRange(prometheusUrl: string, expr: string, range: DrawnRange): Promise<Matrix> {
+async function fetchRange(prometheusUrl: string, expr: string, range: DrawnRange): Promise<Matrix> {
   const query = expr.replaceAll("$__rate_interval", rateInterval).replaceAll(/\$(?:stack|instance)\b/g, ".+");
   const asked = new URLSearchParams({
     query,
@@ -67,11 +67,11 @@ async function queryRange(prometheusUrl: string, expr: string, range: DrawnRange
 }
 
 /** Puts labels into a legend, where Grafana writes `{{label}}`. */
-function fillIn(template: string, labels: Labels): string {
+function formatLegend(template: string, labels: Labels): string {
   return template.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => labels[label] ?? "").trim();
 }
 
-function drawnSeries(name: string, values: Matrix[number]["values"], range: DrawnRange): DrawnSeries {
+function buildSeries(name: string, values: Matrix[number]["values"], range: DrawnRange): DrawnSeries {
   const byTime = new Map(values.map(([at, value]) => [Math.round(at), Number(value)]));
   const count = Math.floor((range.to - range.from) / range.stepSeconds) + 1;
   const at = (index: number) => byTime.get(Math.round(range.from + index * range.stepSeconds));

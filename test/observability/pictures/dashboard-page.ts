@@ -37,12 +37,12 @@ export function renderDashboardPage({ title, panels }: WrittenDashboard, data: D
     const { x, y, w, h } = panel.gridPos;
     const place = `grid-column:${x + 1}/span ${w};grid-row:${y + 1}/span ${h}`;
     if (panel.type === "row") return `<h2 style="${place}">${escapeText(panel.title)}</h2>`;
-    return `<section style="${place}"><h3>${escapeText(panel.title)}</h3>${drawPanel(panel, data)}</section>`;
+    return `<section style="${place}"><h3>${escapeText(panel.title)}</h3>${renderPanel(panel, data)}</section>`;
   });
-  return `<!doctype html><meta charset="utf-8"><style>${style}</style><h1>${escapeText(title)}${drawMarkLegend(data)}</h1><main>${drawn.join("")}</main>`;
+  return `<!doctype html><meta charset="utf-8"><style>${style}</style><h1>${escapeText(title)}${renderMarkLegend(data)}</h1><main>${drawn.join("")}</main>`;
 }
 
-function drawMarkLegend({ marks }: DashboardData): string {
+function renderMarkLegend({ marks }: DashboardData): string {
   const kinds = new Map(marks.map(({ words, color }) => [words, namedColors[color] ?? color]));
   return [...kinds]
     .map(
@@ -51,7 +51,7 @@ function drawMarkLegend({ marks }: DashboardData): string {
     .join("");
 }
 
-function drawPanel(panel: WrittenPanel, data: DashboardData): string {
+function renderPanel(panel: WrittenPanel, data: DashboardData): string {
   const series = (data.series.get(panel) ?? [])
     .filter(({ values }) => values.some((value) => value !== null))
     .toSorted((one, other) => one.name.localeCompare(other.name));
@@ -65,9 +65,9 @@ function drawPanel(panel: WrittenPanel, data: DashboardData): string {
     width: w * columnWidth + (w - 1) * gap - 2 * padding - 2,
     height: h * rowHeight + (h - 1) * gap - titleHeight - 6,
   };
-  if (panel.type === "stat") return drawStat(defaults, series);
-  if (panel.type === "state-timeline") return drawStates(defaults, series, { data, ...size });
-  return drawLines(defaults, series, { data, ...size });
+  if (panel.type === "stat") return renderStat(defaults, series);
+  if (panel.type === "state-timeline") return renderStates(defaults, series, { data, ...size });
+  return renderLines(defaults, series, { data, ...size });
 }
 
 type Canvas = Readonly<{ data: DashboardData; width: number; height: number }>;
@@ -77,7 +77,7 @@ function findHighest({ values }: DrawnSeries): number {
   return values.reduce<number>((found, value) => Math.max(found, value ?? -Infinity), -Infinity);
 }
 
-function drawLines(defaults: FieldDefaults, found: readonly DrawnSeries[], { data, width, height }: Canvas): string {
+function renderLines(defaults: FieldDefaults, found: readonly DrawnSeries[], { data, width, height }: Canvas): string {
   const { unit, thresholds } = defaults;
   // Where the legend has no room for all, it has those that reach highest.
   const series =
@@ -102,7 +102,7 @@ function drawLines(defaults: FieldDefaults, found: readonly DrawnSeries[], { dat
   return chart + legend;
 }
 
-function drawStat(defaults: FieldDefaults, series: readonly DrawnSeries[]): string {
+function renderStat(defaults: FieldDefaults, series: readonly DrawnSeries[]): string {
   const tiles = series.flatMap(({ name, values }) => {
     // A stat requests the value now: what has ended is not shown.
     const now = values.at(-1);
@@ -123,7 +123,11 @@ function describeValue({ unit, mappings, thresholds }: FieldDefaults, value: num
 
 const stateLabelWidth = 210;
 
-function drawStates(defaults: FieldDefaults, series: readonly DrawnSeries[], { data, width, height }: Canvas): string {
+function renderStates(
+  defaults: FieldDefaults,
+  series: readonly DrawnSeries[],
+  { data, width, height }: Canvas,
+): string {
   const { range } = data;
   const room = height - 20;
   const rowSize = Math.min(24, room / series.length);

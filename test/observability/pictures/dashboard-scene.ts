@@ -25,14 +25,14 @@ export async function runScene(stack: WatchedStack): Promise<number> {
   playing.use(startLoad({ url: stack.internalUrl, callsPerSecond: 25 }));
   playing.use(repeatAct(0, (round) => sendReads(stack.gatewayUrl, round)));
   playing.use(repeatAct(1_500, () => buy(stack)));
-  playing.use(repeatAct(6_000, () => payBadly(stack)));
+  playing.use(repeatAct(6_000, () => sendExpiredPayment(stack)));
   playing.use(repeatAct(4_000, () => askFacilitator(stack)));
   const acts: readonly (readonly [atSecond: number, act: () => Promise<unknown>])[] = [
     [20, async () => openSubscribers(playing, stack)],
-    [55, () => hurry(stack, 10)],
-    [95, () => spoilConfiguration(stack)],
+    [55, () => sendTooManyCalls(stack, 10)],
+    [95, () => writeWrongConfiguration(stack)],
     [145, () => failReads(stack, 20)],
-    [190, () => hurry(stack, 15)],
+    [190, () => sendTooManyCalls(stack, 15)],
   ];
   const startedAt = performance.now();
   for (const [atSecond, act] of acts) {
@@ -72,24 +72,24 @@ async function post(url: string, body: string): Promise<void> {
   );
 }
 
-const shopOf = ({ shopUrl }: WatchedStack) => `${shopUrl}/data`;
+const formatShopUrl = ({ shopUrl }: WatchedStack) => `${shopUrl}/data`;
 const payAndFetch = createClientFetch();
 
 async function buy(stack: WatchedStack): Promise<void> {
-  await payAndFetch(shopOf(stack)).then(
+  await payAndFetch(formatShopUrl(stack)).then(
     (answer) => answer.arrayBuffer(),
     () => undefined,
   );
 }
 
 /** Pays by an authorization that has run out, which is refused. */
-async function payBadly(stack: WatchedStack): Promise<void> {
-  const unpaid = await fetch(shopOf(stack));
+async function sendExpiredPayment(stack: WatchedStack): Promise<void> {
+  const unpaid = await fetch(formatShopUrl(stack));
   await unpaid.arrayBuffer();
   const [offer] = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts;
   if (offer === undefined) throw new Error("nothing is offered");
   const header = await signPaymentHeader(offer, { validBefore: 1n });
-  await (await fetch(shopOf(stack), { headers: { "PAYMENT-SIGNATURE": header } })).arrayBuffer();
+  await (await fetch(formatShopUrl(stack), { headers: { "PAYMENT-SIGNATURE": header } })).arrayBuffer();
 }
 
 /** Has the facilitator judge a payment of too little, as a seller with a stale price would. */
@@ -108,7 +108,7 @@ function openSubscribers(playing: AsyncDisposableStack, { gatewayUrl }: WatchedS
 }
 
 /** Sends more calls than the public tier may have. */
-async function hurry({ gatewayUrl }: WatchedStack, seconds: number): Promise<void> {
+async function sendTooManyCalls({ gatewayUrl }: WatchedStack, seconds: number): Promise<void> {
   await using _ = startLoad({ url: gatewayUrl, callsPerSecond: 600, method: "eth_chainId" });
   await sleep(seconds * secondMs);
 }
@@ -119,7 +119,7 @@ async function failReads({ rpc }: WatchedStack, seconds: number): Promise<void> 
   await sleep(seconds * secondMs);
 }
 
-async function spoilConfiguration({ binDirectory }: WatchedStack): Promise<void> {
+async function writeWrongConfiguration({ binDirectory }: WatchedStack): Promise<void> {
   const path = join(binDirectory, "node.conf");
   const text = await readFile(path, "utf8");
   await writeFile(path, text.replace("storage_enable_cetina", "enable_pamir_cetina"));

@@ -49,13 +49,13 @@ export function renderLineChart(chart: LineChart): string {
     const label = `${(tick / word.factor).toLocaleString("en", { maximumFractionDigits: 4 })}${word.word}`;
     return `<path class="grid" d="M${left} ${y(tick).toFixed(1)}H${width - right}"/><text x="${left - 6}" y="${(y(tick) + 4).toFixed(1)}" text-anchor="end">${escapeText(label)}</text>`;
   });
-  const lines = chart.series.map(({ values }, place) => drawLine(values, { x, y, range, color: pickColor(place) }));
+  const lines = chart.series.map(({ values }, place) => renderLine(values, { x, y, range, color: pickColor(place) }));
   const { threshold } = chart;
   const limit =
     threshold === undefined || threshold < low || threshold > high
       ? ""
       : `<path class="threshold" d="M${left} ${y(threshold).toFixed(1)}H${width - right}"/>`;
-  return `<svg width="${width}" height="${height}">${grid.join("")}${drawTimes(range, x, height)}${drawMarks(chart, x)}${limit}${lines.join("")}</svg>`;
+  return `<svg width="${width}" height="${height}">${grid.join("")}${renderTimes(range, x, height)}${renderMarks(chart, x)}${limit}${lines.join("")}</svg>`;
 }
 
 /** The colour of a series by its place. */
@@ -72,20 +72,20 @@ function chooseTicks({ series, unit, threshold }: LineChart): readonly number[] 
   const low = least >= 0 && (least < reached * 0.6 || least === reached) ? 0 : least;
   const high = reached > low ? reached : low + 1;
   const { factor } = findScale(unit, Math.max(Math.abs(low), Math.abs(high)));
-  const step = niceStep((high - low) / factor / ticksAbout) * factor;
+  const step = chooseStep((high - low) / factor / ticksAbout) * factor;
   const first = Math.floor(low / step + 1e-9);
   const last = Math.ceil(high / step - 1e-9);
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
 }
 
-function niceStep(rough: number): number {
+function chooseStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
   return ([1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10) * power;
 }
 
 type Place = (value: number) => number;
 
-function drawLine(
+function renderLine(
   values: DrawnSeries["values"],
   { x, y, range, color }: Readonly<{ x: Place; y: Place; range: DrawnRange; color: string }>,
 ): string {
@@ -102,7 +102,7 @@ function drawLine(
   return `<path class="line" stroke="${color}" d="${path.join("")}"/>`;
 }
 
-function drawTimes({ from, to }: DrawnRange, x: Place, height: number): string {
+function renderTimes({ from, to }: DrawnRange, x: Place, height: number): string {
   const first = Math.ceil(from / 60) * 60;
   const times = Array.from({ length: Math.floor((to - first) / 60) + 1 }, (_, index) => first + index * 60);
   return times
@@ -113,7 +113,7 @@ function drawTimes({ from, to }: DrawnRange, x: Place, height: number): string {
     .join("");
 }
 
-function drawMarks({ marks, height }: LineChart, x: Place): string {
+function renderMarks({ marks, height }: LineChart, x: Place): string {
   return marks
     .map(({ at, color }) => {
       const fill = namedColors[color] ?? color;

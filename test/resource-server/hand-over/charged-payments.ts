@@ -37,18 +37,18 @@ export async function watchPayments({
     expectChargedOnce: async (count, endStates = ["delivered"]) => {
       expect((await chain.balanceOf(payee)) - paidBefore).toBe(BigInt(count) * price);
       await until("all deliveries are noted", generousMs, () => {
-        const states = statesOf(listClaims(), claimed);
+        const states = listNewStates(listClaims(), claimed);
         return states.length === count && states.every((state) => endStates.includes(state));
       });
     },
     expectSettled: (count) =>
-      expect(statesOf(listSettlements(), settled)).toEqual(Array<string>(count).fill("settled")),
+      expect(listNewStates(listSettlements(), settled)).toEqual(Array<string>(count).fill("settled")),
     expectAudited: async (count) => expect(await audited()).toEqual(auditedBefore.map((lines) => lines + count)),
   };
 }
 
 /** Lists the states of the rows that are new. */
-function statesOf(rows: readonly Row[], known: ReadonlySet<string> | undefined): readonly string[] {
+function listNewStates(rows: readonly Row[], known: ReadonlySet<string> | undefined): readonly string[] {
   return rows.flatMap(({ nonce, state }) => (known?.has(nonce) ? [] : [state]));
 }
 
