@@ -30,7 +30,7 @@ type Status = Readonly<{
 const statusOf = async (url: string | undefined) => (await (await fetch(`${url}/status`)).json()) as Status;
 
 /** Reads what has been done to a node. */
-const deeds = async (node: FakeNode) => ({
+const readDeeds = async (node: FakeNode) => ({
   config: await node.config(),
   starts: await node.starts(),
   isPruning: existsSync(join(node.workspace, "pruning")),
@@ -49,7 +49,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
     return plan.some((step) => step.startsWith("auto-pruning is switched on (")) && plan;
   });
   const untouched = { config: driftedConfig, starts: 1, isPruning: false };
-  expect(await deeds(node)).toEqual(untouched);
+  expect(await readDeeds(node)).toEqual(untouched);
   expect(waiting.message).toContain(`To let it act, run \`${command}\`.`);
   expect(first.output()).toContain(command);
   expect(await (await fetch(`${url}/metrics`)).text()).toContain(
@@ -68,7 +68,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   expect([unsaid.status, unsaid.stderr]).toEqual([1, "adopt: nothing was changed. Without a terminal, say --yes.\n"]);
   expect(unsaid.stdout).toContain(`${node.configPath} (data ${node.workspace}/data, chain 1672, machine `);
   for (const step of plan?.steps ?? []) expect(unsaid.stdout).toContain(step);
-  expect(await deeds(node)).toEqual(untouched);
+  expect(await readDeeds(node)).toEqual(untouched);
 
   const shown = await runGatehouse(["adopt", "--json", "--state-directory", state]);
   expect([shown.status, JSON.parse(shown.stdout)]).toMatchObject([1, { result: "waits", view: { mode: "adopt" } }]);
@@ -78,7 +78,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   await first.end("SIGKILL");
   await using sidecar = await startService("sidecar", firstContact(node));
   await waitUntilSettled(sidecar.urls["sidecar"]);
-  const done = await deeds(node);
+  const done = await readDeeds(node);
   expect([done.isPruning, done.config.includes("storage_cetina_job_name")]).toEqual([true, true]);
   expect((await statusOf(sidecar.urls["sidecar"])).events.map(({ kind }) => kind)).toContain("adopt");
   const already = await runGatehouse(["adopt", "--json"], firstContact(node));

@@ -33,7 +33,7 @@ const quick = {
 };
 
 /** Reads what a sidecar reports at one time, in each of the ways in which it can be queried. */
-async function reportedBy(url: string | undefined) {
+async function readReports(url: string | undefined) {
   const ask = async (path: string) => fetch(`${url}${path}`);
   const readyz = (await ask("/readyz")).status;
   const status = (await (await ask("/status")).json()) as { verdict: Verdict; conditions: readonly Condition[] };
@@ -66,7 +66,7 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
   await prepare?.(struck);
   await struck.node.start();
   const { urls } = resources.use(await startBeside(struck, own));
-  const shows = () => reportedBy(urls["sidecar"]);
+  const shows = () => readReports(urls["sidecar"]);
   if (strike !== undefined) {
     await untilShown(
       "right",
@@ -98,10 +98,10 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
 
 async function untilShown(
   what: string,
-  shows: () => ReturnType<typeof reportedBy>,
-  isRight: (shown: Awaited<ReturnType<typeof reportedBy>>) => boolean,
+  shows: () => ReturnType<typeof readReports>,
+  isRight: (shown: Awaited<ReturnType<typeof readReports>>) => boolean,
 ) {
-  let last: Awaited<ReturnType<typeof reportedBy>> | undefined;
+  let last: Awaited<ReturnType<typeof readReports>> | undefined;
   try {
     return await until(what, withinMs, async () => {
       last = await shows();

@@ -12,7 +12,7 @@ const group = {
 } as const;
 
 /** Lists calls that a cluster has to refuse to every account of a stack: about its own namespace, others, and the cluster itself. */
-function forbiddenToAll(namespace: string): readonly Call[] {
+function listForbiddenToAll(namespace: string): readonly Call[] {
   const own = `/api/v1/namespaces/${namespace}`;
   const node = `${own}/pods/node-0`;
   const apps = `${group.apps}/namespaces/${namespace}`;
@@ -69,7 +69,7 @@ export function listForbiddenToNode(namespace: string, restart: "delete-pod" | "
     ["PATCH", `${own}/persistentvolumeclaims/node-workspace`],
   ];
   return [
-    ...forbiddenToAll(namespace),
+    ...listForbiddenToAll(namespace),
     ...(["GET", "POST"] as const).map((method): Call => [method, snapshots]),
     ["DELETE", `${snapshots}/by-hand`],
     ...(restart === "signal" ? beyondSignal : []),
@@ -80,7 +80,7 @@ export function listForbiddenToNode(namespace: string, restart: "delete-pod" | "
 export function listForbiddenToSnapshots(namespace: string): readonly Call[] {
   const own = `/api/v1/namespaces/${namespace}`;
   return [
-    ...forbiddenToAll(namespace),
+    ...listForbiddenToAll(namespace),
     ...(["GET", "DELETE"] as const).map((method): Call => [method, `${own}/pods/node-0`]),
     ["POST", `${own}/pods/node-0/exec?command=id`],
     ...(["GET", "PATCH"] as const).map((method): Call => [method, `${own}/persistentvolumeclaims/node-workspace`]),

@@ -44,7 +44,7 @@ async function claim(node: FakeNode, state: string): Promise<string | undefined>
 }
 
 /** Lists the facts that a state remembers of its node, by name. */
-function factsIn(state: string): readonly string[] {
+function listFacts(state: string): readonly string[] {
   if (!existsSync(join(state, "upkeep.sqlite"))) return [];
   using database = new DatabaseSync(join(state, "upkeep.sqlite"));
   if (database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'fact'").get() === undefined) return [];
@@ -66,7 +66,7 @@ test("killed before each step of its first start: the state is nobody's, or its 
       isWhole = await claimedWhole(node, state, killAt);
       const copy = `${state}-met-by-another`;
       if (existsSync(state)) await cp(state, copy, { recursive: true });
-      const facts = factsIn(copy);
+      const facts = listFacts(copy);
       if (facts.length > 0) {
         expect(facts).toContain("identity");
         owned.push(killAt);

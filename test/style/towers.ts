@@ -22,7 +22,7 @@ export function findFloors(edges: readonly Pick<ImportEdge, "from" | "to">[]): F
 
 /** The children of a folder that import each other, whether at once or by way of others; each circle once, sorted. */
 export function findCircles(floor: ReadonlyMap<string, ReadonlySet<string>>): readonly string[][] {
-  const reached = new Map([...floor.keys()].map((child) => [child, reachedFrom(floor, child)]));
+  const reached = new Map([...floor.keys()].map((child) => [child, findReachable(floor, child)]));
   const circles = new Map<string, string[]>();
   for (const [child, others] of reached) {
     if (!others.has(child)) continue;
@@ -32,7 +32,7 @@ export function findCircles(floor: ReadonlyMap<string, ReadonlySet<string>>): re
   return [...circles.values()];
 }
 
-function reachedFrom(floor: ReadonlyMap<string, ReadonlySet<string>>, child: string): ReadonlySet<string> {
+function findReachable(floor: ReadonlyMap<string, ReadonlySet<string>>, child: string): ReadonlySet<string> {
   const reached = new Set<string>();
   const toVisit = [...(floor.get(child) ?? [])];
   for (let next = toVisit.pop(); next !== undefined; next = toVisit.pop()) {

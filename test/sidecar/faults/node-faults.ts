@@ -6,17 +6,17 @@ import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 /** Starts a server that stands in for the node's RPC, or for another node's, and returns its URL. */
-async function serving({ resources }: StruckNode, answer: Parameters<typeof serveNode>[0]): Promise<string> {
+async function serveRpc({ resources }: StruckNode, answer: Parameters<typeof serveNode>[0]): Promise<string> {
   return resources.use(await serveNode(answer)).url;
 }
 
 const rpcIs = (answer: Parameters<typeof serveNode>[0]) => async (struck: StruckNode) => ({
-  GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serving(struck, answer),
+  GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serveRpc(struck, answer),
   GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
 });
 
 /** Builds the answers of a node whose chain stands at a height. */
-const blockAt = (height: number) => {
+const buildBlockAnswers = (height: number) => {
   const number = `0x${height.toString(16)}`;
   const timestamp = `0x${Math.floor(Date.now() / 1_000).toString(16)}`;
   return {
@@ -46,11 +46,11 @@ async function keepReading(gatewayUrl: string, signal: AbortSignal): Promise<voi
 
 const farAhead = answersRpc({ eth_blockNumber: () => "0x7fffffff" });
 
-async function signalNode({ node }: StruckNode, signal: NodeJS.Signals): Promise<void> {
+async function sendSignal({ node }: StruckNode, signal: NodeJS.Signals): Promise<void> {
   process.kill(Number(await readFile(join(node.workspace, "node.pid"), "utf8")), signal);
 }
 
-async function freeUrl(scheme: string): Promise<string> {
+async function findFreeUrl(scheme: string): Promise<string> {
   const [port] = await findFreePorts(1);
   return `${scheme}://127.0.0.1:${port}`;
 }
@@ -70,8 +70,8 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node hangs: it takes calls and answers none",
     strike: async (struck) => {
-      await signalNode(struck, "SIGSTOP");
-      struck.resources.defer(() => signalNode(struck, "SIGCONT"));
+      await sendSignal(struck, "SIGSTOP");
+      struck.resources.defer(() => sendSignal(struck, "SIGCONT"));
     },
     shown: {
       verdict: "down",
@@ -112,7 +112,7 @@ export const nodeFaults: readonly Fault[] = [
   },
   {
     what: "The chain makes no block, and no references are set",
-    settings: rpcIs(answersRpc({ ...goodAnswers, ...blockAt(5) })),
+    settings: rpcIs(answersRpc({ ...goodAnswers, ...buildBlockAnswers(5) })),
     shown: {
       verdict: "unknown",
       condition: ["HeightAdvancing", "Quiet"],
@@ -124,8 +124,8 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node stands still while references go on",
     settings: async (struck) => ({
-      ...(await rpcIs(answersRpc({ ...goodAnswers, ...blockAt(5) }))(struck)),
-      GATEHOUSE_SIDECAR_LAG_REFERENCES: await serving(struck, farAhead),
+      ...(await rpcIs(answersRpc({ ...goodAnswers, ...buildBlockAnswers(5) }))(struck)),
+      GATEHOUSE_SIDECAR_LAG_REFERENCES: await serveRpc(struck, farAhead),
       GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "2147483640",
     }),
     shown: {
@@ -152,7 +152,7 @@ export const nodeFaults: readonly Fault[] = [
   },
   {
     what: "The node is behind its references",
-    settings: async (struck) => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await serving(struck, farAhead) }),
+    settings: async (struck) => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await serveRpc(struck, farAhead) }),
     shown: {
       verdict: "down",
       condition: ["HeightCurrent", "Behind"],
@@ -162,7 +162,7 @@ export const nodeFaults: readonly Fault[] = [
   },
   {
     what: "No reference answers",
-    settings: async () => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await freeUrl("http") }),
+    settings: async () => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await findFreeUrl("http") }),
     shown: {
       verdict: "unknown",
       condition: ["HeightCurrent", "NoReference"],
@@ -174,7 +174,7 @@ export const nodeFaults: readonly Fault[] = [
     what: "The node's WebSocket port is closed while HTTP answers",
     settings: async () => ({
       GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
-      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: await freeUrl("ws"),
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: await findFreeUrl("ws"),
     }),
     shown: {
       verdict: "wrong",
@@ -187,7 +187,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node answers health checks and fails what callers read",
     settings: rpcIs(
-      answersRpc({ ...goodAnswers, ...blockAt(5), eth_blockNumber: risingHeight }, (response) =>
+      answersRpc({ ...goodAnswers, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }, (response) =>
         response.writeHead(500).end("disk I/O error"),
       ),
     ),
@@ -208,9 +208,9 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "Nothing shows the node's version",
     settings: async (struck) => ({
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serving(
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serveRpc(
         struck,
-        answersRpc({ ...goodAnswers, ...blockAt(5), eth_blockNumber: risingHeight }),
+        answersRpc({ ...goodAnswers, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }),
       ),
     }),
     prepare: ({ node }) => writeFile(join(node.binDirectory, "node_cli"), "#!/bin/sh\nexit 3\n"),

@@ -15,7 +15,7 @@ function limitDescriptors(soft: number): void {
   if (spawnSync("prlimit", args).status !== 0) throw new Error(`prlimit ${args.join(" ")} failed`);
 }
 
-function softLimit(): number {
+function readSoftLimit(): number {
   const { stdout } = spawnSync("prlimit", ["--pid", String(process.pid), "--nofile", "--noheadings", "--output=SOFT"]);
   return Number(String(stdout).trim());
 }
@@ -51,7 +51,7 @@ export const processFaults: readonly Fault[] = [
   {
     what: "The process has hardly a file descriptor left",
     settings: ({ resources }) => {
-      const before = softLimit();
+      const before = readSoftLimit();
       limitDescriptors(limit);
       resources.defer(() => limitDescriptors(before));
       return {};

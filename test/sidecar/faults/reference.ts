@@ -42,11 +42,14 @@ export function printFaultsReference(): string {
     "What a node is called of which one condition alone is not right, for the reasons that no fault above has as its main one. A fault often has several:",
     "a node that does not answer has `RpcAnswering` False, and `HeightAdvancing` and `GatewayServing` Unknown.",
     "",
-    ...table(["what happened", "verdict", "condition", "`/readyz`", "metric"], shownConditions.map(conditionRow)),
+    ...formatEscapedTable(
+      ["what happened", "verdict", "condition", "`/readyz`", "metric"],
+      shownConditions.map(buildConditionRow),
+    ),
     "",
     "## Faults at which the sidecar does not start",
     "",
-    ...table(["what happened", "the process ends with status 1 and"], refusals.map(refusalRow)),
+    ...formatEscapedTable(["what happened", "the process ends with status 1 and"], refusals.map(buildRefusalRow)),
     "",
   ].join("\n");
 }
@@ -61,18 +64,18 @@ function section(title: string, faults: readonly Fault[]): readonly string[] {
     "what a person reads",
     "and of the whole",
   ];
-  return [`## ${title}`, "", ...table(heads, faults.map(faultRow)), ""];
+  return [`## ${title}`, "", ...formatEscapedTable(heads, faults.map(buildFaultRow)), ""];
 }
 
-function faultRow({ what, shown }: Fault): readonly string[] {
-  return [...shownCells(what, shown), shown.reads, expectVerdictWords(shown)];
+function buildFaultRow({ what, shown }: Fault): readonly string[] {
+  return [...buildCells(what, shown), shown.reads, expectVerdictWords(shown)];
 }
 
-function conditionRow({ what, ...shown }: ShownCondition): readonly string[] {
-  return shownCells(what, shown);
+function buildConditionRow({ what, ...shown }: ShownCondition): readonly string[] {
+  return buildCells(what, shown);
 }
 
-function shownCells(
+function buildCells(
   what: string,
   {
     verdict,
@@ -84,11 +87,11 @@ function shownCells(
   return [what, `\`${verdict}\``, `\`${type}\`: ${reason}`, String(readyz), `\`${metric}\``];
 }
 
-function refusalRow({ what, reads }: Refusal): readonly string[] {
+function buildRefusalRow({ what, reads }: Refusal): readonly string[] {
   return [what, reads];
 }
 
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+function formatEscapedTable(heads: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const escaped = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   return formatTable(heads, escaped);
 }

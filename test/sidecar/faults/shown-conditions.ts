@@ -12,7 +12,7 @@ export type ShownCondition = {
 }[ConditionType];
 
 /** Builds the rows of one condition: what has happened, the reason, the verdict, and `/readyz` if it is not 200. */
-function rows<T extends ConditionType>(
+function buildRows<T extends ConditionType>(
   type: T,
   list: readonly (readonly [
     what: string,
@@ -28,32 +28,34 @@ function rows<T extends ConditionType>(
 }
 
 const node: readonly ShownCondition[] = [
-  ...rows("RpcAnswering", [
+  ...buildRows("RpcAnswering", [
     ["The node's port answers more than any node does", "TooLarge", "down", 503],
     ["No name server answers for the name in node.httpUrl, which was never resolved", "NameUnresolved", "down", 503],
   ]),
-  ...rows("HeightAdvancing", [
+  ...buildRows("HeightAdvancing", [
     ["Blocks came steadily and come no more, and no references are set", "NoNewBlock", "wrong"],
     ["The RPC does not answer, so that the height is not known (`RpcAnswering` says why)", "NoAnswer", "unknown"],
   ]),
-  ...rows("HeightCurrent", [["The RPC does not answer, so that there is no height to compare", "NoHeight", "unknown"]]),
-  ...rows("WebSocketAnswering", [
+  ...buildRows("HeightCurrent", [
+    ["The RPC does not answer, so that there is no height to compare", "NoHeight", "unknown"],
+  ]),
+  ...buildRows("WebSocketAnswering", [
     ["No name server answers for the name in node.webSocketUrl", "NameUnresolved", "wrong"],
     ["The node's WebSocket opens and answers nothing", "TimedOut", "wrong"],
     ["The node's WebSocket closes without an answer", "Closed", "wrong"],
     ["Another program answers at the node's WebSocket port", "NotJsonRpc", "wrong"],
   ]),
-  ...rows("GatewayServing", [
+  ...buildRows("GatewayServing", [
     ["The node answers the sidecar, and the gateway learns no head", "NoHead", "down", 503],
     ["The gateway has just started, or has lost the node a moment ago", "HeadAwaited", "unknown", 503],
     ["The node is not fit for traffic (its own conditions say why)", "NodeUnfit", "down", 503],
   ]),
-  ...rows("CallsAnswered", [
+  ...buildRows("CallsAnswered", [
     ["The gateway turns many calls away: there is no room for them", "Shed", "wrong"],
     ["Calls failed, and hardly anybody calls any more", "TooFewCalls", "right"],
     ["Calls failed, and the gateway does not serve now (`GatewayServing` says why)", "NotServing", "right"],
   ]),
-  ...rows("CertificateValid", [
+  ...buildRows("CertificateValid", [
     ["The certificate of a URL of `certificate.urls` has ended", "Expired", "wrong"],
     ["It begins later than now", "NotYetValid", "wrong"],
     ["It is for another name", "WrongName", "wrong"],
@@ -64,17 +66,17 @@ const node: readonly ShownCondition[] = [
 ];
 
 const files: readonly ShownCondition[] = [
-  ...rows("StateKept", [
+  ...buildRows("StateKept", [
     ["The sidecar's state is on a file system that is mounted read-only", "ReadOnly", "wrong"],
     ["The sidecar's state can't be written for another reason", "NotWritten", "wrong"],
     ["The file system of the sidecar's state hangs", "Hanging", "wrong"],
   ]),
-  ...rows("UpkeepCurrent", [
+  ...buildRows("UpkeepCurrent", [
     ["Each look at the node fails", "Failing", "unknown"],
     ["A look at the node does not end", "Hanging", "unknown"],
     ["The sidecar has just started", "NotPassed", "unknown"],
   ]),
-  ...rows("ConfigCurrent", [
+  ...buildRows("ConfigCurrent", [
     ["node.conf can't be judged without the node's version", "VersionUnknown", "wrong"],
     ["Nothing says where the node is to push its metrics", "PushAddressUnknown", "wrong"],
     ["node.conf drifts while another process may write it", "Locked", "wrong"],
@@ -84,7 +86,7 @@ const files: readonly ShownCondition[] = [
 ];
 
 const upkeep: readonly ShownCondition[] = [
-  ...rows("VersionSufficient", [
+  ...buildRows("VersionSufficient", [
     [
       "A height comes within `upgrade.warnBeforeSeconds` for which the node's version is too old",
       "TooOldSoon",
@@ -97,8 +99,8 @@ const upkeep: readonly ShownCondition[] = [
       "unknown",
     ],
   ]),
-  ...rows("NodeCliWorking", [["node_cli is not run (`nodeCli.runner` is none)", "NotRun", "right"]]),
-  ...rows("AutoPruneOn", [
+  ...buildRows("NodeCliWorking", [["node_cli is not run (`nodeCli.runner` is none)", "NotRun", "right"]]),
+  ...buildRows("AutoPruneOn", [
     ["Auto-pruning stays on although it is to be off", "PruneStaysOn", "wrong"],
     ["node_cli, which switches auto-pruning on, is not there", "NotFound", "wrong"],
     ["node_cli, which switches auto-pruning on, may not be executed", "NotExecutable", "wrong"],
@@ -108,24 +110,26 @@ const upkeep: readonly ShownCondition[] = [
     ["node_cli fails to switch auto-pruning on", "Failed", "wrong"],
     ["node_cli has not shown whether auto-pruning is on (`NodeCliWorking` says why)", "NoPruneInfo", "right"],
   ]),
-  ...rows("PruneAdvancing", [
+  ...buildRows("PruneAdvancing", [
     ["Auto-pruning is on, and nothing is pruned", "PruningStalled", "wrong"],
     ["Auto-pruning is off (`AutoPruneOn` says whether that is right)", "Off", "right"],
     ["node_cli does not print how far pruning is", "NotPrinted", "right"],
     ["node_cli printed nothing at the last look (`NodeCliWorking` says why)", "NoPruneInfo", "right"],
   ]),
-  ...rows("MetricsArriving", [
+  ...buildRows("MetricsArriving", [
     ["Two nodes push under one job name", "JobShared", "wrong"],
     ["The node is not configured to push", "NotPushing", "right"],
     ["What the node pushes as is not known: node.conf or the version is not", "IdentityUnknown", "unknown"],
   ]),
-  ...rows("DiskSpaceLeft", [["The disk of the node's data is full soon at its present slope", "FullSoon", "wrong"]]),
-  ...rows("FileDescriptorsLeft", [
+  ...buildRows("DiskSpaceLeft", [
+    ["The disk of the node's data is full soon at its present slope", "FullSoon", "wrong"],
+  ]),
+  ...buildRows("FileDescriptorsLeft", [
     ["As many connections are open as may be", "ConnectionsFull", "wrong"],
     ["The system does not report how many descriptors are open", "NotCounted", "right"],
   ]),
-  ...rows("FilesInForce", [["A file that is read again as it changes can't be used", "Refused", "wrong"]]),
-  ...rows("VolumeLargeEnough", [
+  ...buildRows("FilesInForce", [["A file that is read again as it changes can't be used", "Refused", "wrong"]]),
+  ...buildRows("VolumeLargeEnough", [
     ["The node's volume fills, and is at its ceiling", "AtCeiling", "wrong"],
     ["The node's volume fills, and could not be made larger", "NotGrown", "wrong"],
     ["The node's volume can't be looked at", "NotReadable", "unknown"],
@@ -133,7 +137,7 @@ const upkeep: readonly ShownCondition[] = [
 ];
 
 const restarts: readonly ShownCondition[] = [
-  ...rows("RestartSettled", [
+  ...buildRows("RestartSettled", [
     ["The node is being restarted", "Running", "working"],
     ["node.conf was edited a moment ago", "Settling", "working"],
     ["A restart is due, and the sidecar could not remember that it made it", "StateNotKept", "wrong"],
@@ -144,14 +148,14 @@ const restarts: readonly ShownCondition[] = [
     ["node.conf was edited, and names a key on a file system that hangs", "EditNotJudged", "wrong"],
     ["A restart is due, and the sidecar has not been adopted", "WaitingForAdopt", "wrong"],
   ]),
-  ...rows("RollBackReady", [
+  ...buildRows("RollBackReady", [
     ["What the node advances with can't be kept", "NotKept", "wrong"],
     ["There is nothing to go back to", "NothingKept", "wrong"],
     ["What is kept was not yet seen to be healthy", "Assumed", "right"],
     ["The node has not answered since its start", "NotYet", "right"],
     ["The sidecar restarts nothing here", "NoRestarts", "right"],
   ]),
-  ...rows("UpgradeProved", [
+  ...buildRows("UpgradeProved", [
     ["An upgrade failed, and the old version is back", "RolledBack", "wrong"],
     ["An upgrade failed, and so did the way back", "Stranded", "wrong"],
     ["An upgrade can't go on", "Blocked", "wrong"],
@@ -159,13 +163,13 @@ const restarts: readonly ShownCondition[] = [
     ["The node is being upgraded", "Upgrading", "unknown"],
     ["An upgrade is accepted, and begins by itself", "Scheduled", "right"],
   ]),
-  ...rows("DataSound", [
+  ...buildRows("DataSound", [
     ["The node's data are found corrupt", "Corrupt", "wrong"],
     ["The node's data were found corrupt, and were restored by the sidecar itself", "Restored", "wrong"],
     ["Signs speak of corrupt data, and other causes are not ruled out", "InDoubt", "unknown"],
     ["The node was not seen well since the sidecar began, so that its data are not compared", "NotSeenWell", "right"],
   ]),
-  ...rows("RestoreReady", [
+  ...buildRows("RestoreReady", [
     ["`upgrade.autoRestore` is set and can't be carried out", "NotReady", "wrong"],
     ["The snapshot of `upgrade.autoRestore` was used by the sidecar before", "Used", "wrong"],
     ["Whether `upgrade.autoRestore` can be carried out was not looked at yet", "NotChecked", "right"],
@@ -174,61 +178,61 @@ const restarts: readonly ShownCondition[] = [
 
 /** Looks that end by an error that nobody foresaw: what they said before counts no more. */
 const failedLooks: readonly ShownCondition[] = [
-  ...rows("RpcAnswering", [
+  ...buildRows("RpcAnswering", [
     ["The look at the node's RPC ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
-  ...rows("ChainIdExpected", [
+  ...buildRows("ChainIdExpected", [
     [
       "The look at the node's RPC, for its chain ends by an error that the sidecar does not foresee",
       "LookFailed",
       "unknown",
     ],
   ]),
-  ...rows("HeightAdvancing", [
+  ...buildRows("HeightAdvancing", [
     [
       "The look at the node's RPC, for its height ends by an error that the sidecar does not foresee",
       "LookFailed",
       "unknown",
     ],
   ]),
-  ...rows("HeightCurrent", [
+  ...buildRows("HeightCurrent", [
     ["The look at the references ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
-  ...rows("WebSocketAnswering", [
+  ...buildRows("WebSocketAnswering", [
     ["The look at the node's WebSocket ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
-  ...rows("GatewayServing", [
+  ...buildRows("GatewayServing", [
     ["The look at the gateway ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
-  ...rows("CallsAnswered", [
+  ...buildRows("CallsAnswered", [
     ["The look at what became of calls ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
-  ...rows("CertificateValid", [
+  ...buildRows("CertificateValid", [
     ["The look at the certificates ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
-  ...rows("FilesInForce", [
+  ...buildRows("FilesInForce", [
     ["The look at the changed files ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
-  ...rows("VersionSufficient", [
+  ...buildRows("VersionSufficient", [
     ["The look at the release list ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
-  ...rows("NodeCliWorking", [
+  ...buildRows("NodeCliWorking", [
     ["The look at node_cli ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
-  ...rows("MetricsArriving", [
+  ...buildRows("MetricsArriving", [
     ["The look at the Pushgateway ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
-  ...rows("DiskSpaceLeft", [
+  ...buildRows("DiskSpaceLeft", [
     [
       "The look at the disk of the node's data ends by an error that the sidecar does not foresee",
       "LookFailed",
       "unknown",
     ],
   ]),
-  ...rows("FileDescriptorsLeft", [
+  ...buildRows("FileDescriptorsLeft", [
     ["The look at file descriptors ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
-  ...rows("VolumeLargeEnough", [
+  ...buildRows("VolumeLargeEnough", [
     ["The look at the node's volume ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
 ];

@@ -44,15 +44,15 @@ async function startDemandingNode(): Promise<FakeNode> {
 
 /** A devnet node whose node.conf is as desired, as a sidecar with state in `state` left it. */
 export async function startDesiredDevnet(environment: Readonly<Record<string, string>> = {}) {
-  return correctOnce(await startDevnetWorkspace(version), environment);
+  return runCorrection(await startDevnetWorkspace(version), environment);
 }
 
 /** The same of a devnet node in `npm run test:long`, and else of a fake one. */
 export async function startDesiredNode() {
-  return isLong ? startDesiredDevnet() : correctOnce(await startDemandingNode());
+  return isLong ? startDesiredDevnet() : runCorrection(await startDemandingNode());
 }
 
-async function correctOnce<Node extends Pick<FakeNode, "workspace" | "configPath" | "httpUrl">>(
+async function runCorrection<Node extends Pick<FakeNode, "workspace" | "configPath" | "httpUrl">>(
   node: Node,
   environment: Readonly<Record<string, string>> = {},
 ) {

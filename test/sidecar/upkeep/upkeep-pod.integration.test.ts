@@ -6,7 +6,7 @@ import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
 /** Returns what the next sidecar requests of the cluster and reports, after one was ended by the restart that it had requested of that pod. */
-async function afterRestartOf(instanceId: string) {
+async function observeAfterRestartOf(instanceId: string) {
   await using node = await createFakeNode();
   await node.install("0.15.0");
   await node.start();
@@ -38,13 +38,13 @@ async function afterRestartOf(instanceId: string) {
 }
 
 test("a sidecar that went with the pod that it deleted: the next one proves the new pod, and does not delete it, too", async () => {
-  const { deletions, said } = await afterRestartOf("the pod before");
+  const { deletions, said } = await observeAfterRestartOf("the pod before");
   expect(deletions).toEqual([]);
   expect(said).toContainEqual(expect.stringMatching(/^The node is back and advances/));
 });
 
 test("a sidecar that was killed before it could delete its pod: the next one deletes it", async () => {
-  const { deletions, said } = await afterRestartOf("1");
+  const { deletions, said } = await observeAfterRestartOf("1");
   expect(deletions).toHaveLength(1);
   expect(said).toContain("Restarting the node (kubernetes): a restart was interrupted: a test.");
 });

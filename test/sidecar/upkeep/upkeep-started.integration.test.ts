@@ -31,7 +31,7 @@ async function engineOf(startedAtMs: () => number) {
 }
 
 /** Lists the messages about restarts, newest first. */
-const said = (upkeep: RunningUpkeep) =>
+const listRestartMessages = (upkeep: RunningUpkeep) =>
   upkeep.events.list().flatMap(({ kind, message }) => (kind === "restart" ? [message] : []));
 
 test.each([
@@ -69,12 +69,12 @@ test.each([
   await readUntil(engine.restarts, (restarts) => restarts === 1);
   await upkeep.reason("RestartSettled", "Idle");
   const corrected = await upkeep.corrections();
-  const before = said(upkeep).length;
+  const before = listRestartMessages(upkeep).length;
   startedAtMs = started.startedAtMs(Date.now());
   await writeFile(node.configPath, driftedConfig);
   await readUntil(upkeep.corrections, (corrections) => corrections > corrected);
   await readUntil(
-    () => said(upkeep),
+    () => listRestartMessages(upkeep),
     ([newest, ...older]) => older.length >= before && newest !== undefined && started.words.test(newest),
   );
   await upkeep.reason("RestartSettled", "Idle");

@@ -122,7 +122,7 @@ test("no answer shows credentials of the sidecar's URLs", async () => {
 });
 
 /** Runs a command that is agreed to, and returns what it prints. */
-async function say(...args: readonly string[]): Promise<string> {
+async function runAgreed(...args: readonly string[]): Promise<string> {
   const { stdout, stderr } = await runGatehouse([...args, "--yes"], {}, directory);
   return `${stdout}${stderr}`;
 }
@@ -140,9 +140,13 @@ test("a command that is advised is for the same sidecar, named by its state dire
   await using _ = await listenControl(place, waiting, { log, mask });
   const quoted = `'${directory}/the node'\\''s'`;
   const typed = ["--state-directory", place];
-  expect(await say("restart", ...typed)).toContain(`gatehouse adopt --state-directory ${quoted}.\n`);
-  expect(await say("upgrade", "new", ...typed)).toContain(`gatehouse upgrade --cancel --state-directory ${quoted}.\n`);
-  expect(await say("restart", "--settings", "sidecar.json5")).toContain("gatehouse adopt --settings sidecar.json5.\n");
+  expect(await runAgreed("restart", ...typed)).toContain(`gatehouse adopt --state-directory ${quoted}.\n`);
+  expect(await runAgreed("upgrade", "new", ...typed)).toContain(
+    `gatehouse upgrade --cancel --state-directory ${quoted}.\n`,
+  );
+  expect(await runAgreed("restart", "--settings", "sidecar.json5")).toContain(
+    "gatehouse adopt --settings sidecar.json5.\n",
+  );
 });
 
 test("a command that is advised is for the same URL, without its token and credentials", async () => {
@@ -153,10 +157,10 @@ test("a command that is advised is for the same URL, without its token and crede
   addGuardedControlRoutes(app, () => ({ ...control, restart: () => ({ result, node }) }), new Secret(token));
   await using listener = await listenHttp(app, { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000 });
   const typed = ["--url", listener.url.replace("//", "//operator:a-password@"), "--token-file", "token"];
-  const held = await say("restart", ...typed);
+  const held = await runAgreed("restart", ...typed);
   expect(held).toContain(`then run gatehouse resume --url ${listener.url} --token-file token.`);
   result = "asked";
-  const asked = await say("restart", ...typed);
+  const asked = await runAgreed("restart", ...typed);
   expect(asked).toContain(`gatehouse status --url ${listener.url} shows how it goes.\n`);
   expect(`${held}${asked}`).not.toMatch(/a-token|a-password/);
 });
