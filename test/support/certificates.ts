@@ -56,16 +56,16 @@ export type TlsServer = AsyncDisposable &
 
 /** Serves a chain of certificates, its own first, on a port or a free one. */
 export async function serveTls(chain: readonly [Certificate, ...Certificate[]], port = 0): Promise<TlsServer> {
-  const contextOf = ([own, ...above]: readonly [Certificate, ...Certificate[]]) => ({
+  const buildContext = ([own, ...above]: readonly [Certificate, ...Certificate[]]) => ({
     key: own.key,
     cert: [own, ...above].map(({ cert }) => cert).join(""),
   });
-  const server = createServer(contextOf(chain), (socket) => socket.on("error", () => socket.destroy()));
+  const server = createServer(buildContext(chain), (socket) => socket.on("error", () => socket.destroy()));
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
   return {
     url: `https://localhost:${(server.address() as AddressInfo).port}`,
-    show: (other) => server.setSecureContext(contextOf(other)),
+    show: (other) => server.setSecureContext(buildContext(other)),
     [Symbol.asyncDispose]: async () => {
       if (!server.listening) return;
       server.close();

@@ -15,19 +15,24 @@ export async function armKillPoint(killAt: number): Promise<void> {
   };
   await using file = await promises.open("/dev/null", "r");
   const handle = Object.getPrototypeOf(file) as FileHandle;
-  for (const name of ["mkdir", "rename", "rm", "unlink", "chmod", "chown"] as const) stepBefore(promises, name, step);
-  for (const name of ["sync", "chmod", "chown", "truncate"] as const) stepBefore(handle, name, step);
-  halfwayThrough(handle, step);
+  for (const name of ["mkdir", "rename", "rm", "unlink", "chmod", "chown"] as const)
+    insertStepBefore(promises, name, step);
+  for (const name of ["sync", "chmod", "chown", "truncate"] as const) insertStepBefore(handle, name, step);
+  insertStepHalfway(handle, step);
   openForWriting(step);
-  stepBefore(DatabaseSync.prototype, "exec", step);
-  stepBefore(StatementSync.prototype, "run", step);
-  stepBefore(childProcess, "spawn", step);
+  insertStepBefore(DatabaseSync.prototype, "exec", step);
+  insertStepBefore(StatementSync.prototype, "run", step);
+  insertStepBefore(childProcess, "spawn", step);
   syncBuiltinESMExports();
 }
 
 type Callable = (...args: unknown[]) => unknown;
 
-function stepBefore<Name extends string>(owner: Readonly<Record<Name, unknown>>, name: Name, step: () => void): void {
+function insertStepBefore<Name extends string>(
+  owner: Readonly<Record<Name, unknown>>,
+  name: Name,
+  step: () => void,
+): void {
   const original = owner[name] as Callable;
   const replacement: Callable = function (this: unknown, ...args) {
     step();
@@ -36,7 +41,7 @@ function stepBefore<Name extends string>(owner: Readonly<Record<Name, unknown>>,
   Object.defineProperty(owner, name, { value: replacement, configurable: true, writable: true });
 }
 
-function halfwayThrough(handle: FileHandle, step: () => void): void {
+function insertStepHalfway(handle: FileHandle, step: () => void): void {
   const original = handle.writeFile as (this: FileHandle, content: Uint8Array) => Promise<void>;
   const replacement = async function (this: FileHandle, content: string | Uint8Array): Promise<void> {
     const bytes = Buffer.from(content);

@@ -23,7 +23,7 @@ export type PostgresServer = AsyncDisposable &
 
 /** Explains why tests can't have a PostgreSQL server here; undefined if they can. Stands in the names of the tests that are skipped. */
 export function explainMissingPostgres(): string | undefined {
-  if (programs() === undefined) return "no postgres and initdb on PATH or in /usr/lib/postgresql";
+  if (findPrograms() === undefined) return "no postgres and initdb on PATH or in /usr/lib/postgresql";
   return undefined;
 }
 
@@ -41,7 +41,7 @@ const initOptions = [
 
 /** Starts a server on a free port of loopback. Its commits wait for the disk as in production; only its folder is temporary. */
 export async function startPostgres(): Promise<PostgresServer> {
-  const folder = programs();
+  const folder = findPrograms();
   if (folder === undefined) throw new Error(explainMissingPostgres());
   const isRoot = userInfo().uid === 0;
   const identity = isRoot ? { uid: nobody, gid: nobody } : {};
@@ -105,7 +105,7 @@ async function query(url: string, text: string): Promise<readonly Readonly<Recor
 }
 
 /** Finds the folder that holds the server's programs: on PATH, or where Debian puts them. */
-function programs(): string | undefined {
+function findPrograms(): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), ...globSync("/usr/lib/postgresql/*/bin")];
   return folders.find((folder) => ["postgres", "initdb"].every((name) => isExecutable(join(folder, name))));
 }

@@ -39,7 +39,7 @@ export async function startService(
     descriptors,
     program = gatehouseProgram,
     args: more = [],
-    reports = readyMessage,
+    reports = waitForUrls,
     ...options
   }: Readonly<{
     cwd?: string;
@@ -90,7 +90,7 @@ export async function runToEnd(service: string, env: Readonly<Record<string, str
   return { status, stdout, stderr };
 }
 
-async function readyMessage(child: ChildProcess): Promise<ReadyUrls> {
+async function waitForUrls(child: ChildProcess): Promise<ReadyUrls> {
   const [message] = (await once(child, "message")) as [{ type: "ready"; urls: ReadyUrls }];
   return message.urls;
 }

@@ -7,10 +7,10 @@ export function findStackProcesses({ process: { pid }, stateDirectory }: Running
     readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean),
   );
   const node = JSON.parse(readFileSync(`${stateDirectory}/node/run/node.pid`, "utf8")) as { pid: number };
-  return new Map([...children.map((child) => [subcommand(child), Number(child)] as const), ["node", node.pid]]);
+  return new Map([...children.map((child) => [readSubcommand(child), Number(child)] as const), ["node", node.pid]]);
 }
 
-function subcommand(pid: string): string {
+function readSubcommand(pid: string): string {
   return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").at(-2) ?? "";
 }
 

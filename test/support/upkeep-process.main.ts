@@ -25,20 +25,20 @@ await new Promise<void>((resolve) => process.once("disconnect", () => resolve())
 
 async function answer(killAt: number | undefined): Promise<void> {
   if (killAt !== undefined) await armKillPoint(killAt);
-  const isSettled = reason("RestartSettled") === (driver === "none" ? "NoDriver" : "Idle");
+  const isSettled = getReason("RestartSettled") === (driver === "none" ? "NoDriver" : "Idle");
   const state: UpkeepProcessState = {
-    isRight: reason("ConfigCurrent") === "AsDesired" && (isSettled || reason("RestartSettled") === "Idle"),
-    corrections: await metric("gatehouse_node_config_corrections_total"),
-    restarts: await metric("gatehouse_node_restarts_total"),
+    isRight: getReason("ConfigCurrent") === "AsDesired" && (isSettled || getReason("RestartSettled") === "Idle"),
+    corrections: await readMetric("gatehouse_node_config_corrections_total"),
+    restarts: await readMetric("gatehouse_node_restarts_total"),
   };
   process.send?.(state);
 }
 
-function reason(type: ConditionType): string | undefined {
+function getReason(type: ConditionType): string | undefined {
   return upkeep.board.get(type)?.reason;
 }
 
-async function metric(name: string): Promise<number> {
+async function readMetric(name: string): Promise<number> {
   const values = (await upkeep.metrics.getSingleMetric(name)?.get())?.values ?? [];
   return values.reduce((sum, { value }) => sum + value, 0);
 }

@@ -58,7 +58,7 @@ export const brief: Scheme<BriefPayment> = {
         domain: { ...extra, chainId: Number(network.split(":")[1]), verifyingContract: asset as Hex },
         types: authorizationTypes,
         primaryType: "TransferWithAuthorization",
-        message: authorizationOf(payment, offer),
+        message: buildAuthorization(payment, offer),
       });
       return { x402Version, payload: { ...payment, signature } };
     },
@@ -84,7 +84,7 @@ export const brief: Scheme<BriefPayment> = {
   }),
 };
 
-function authorizationOf(
+function buildAuthorization(
   { payer, until, nonce }: Pick<BriefPayment, "payer" | "until"> & Readonly<{ nonce: string }>,
   { payTo, amount }: PaymentRequirements,
 ): Authorization {
@@ -93,7 +93,7 @@ function authorizationOf(
 }
 
 function judge({ payment, requirements }: Order<BriefPayment>, { assets, isSigned }: Transfers) {
-  const authorization = authorizationOf(payment, requirements);
+  const authorization = buildAuthorization(payment, requirements);
   const asset = assets.get(requirements.asset.toLowerCase());
   const terms = { authorization, signature: payment.signature, payTo: authorization.to, amount: authorization.value };
   const judged =

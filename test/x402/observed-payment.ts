@@ -45,7 +45,7 @@ export async function observePayment(paymentPayload: unknown, paymentRequirement
 
 /** Gives a payment to a facilitator in the process of a seller, who has read it. */
 export async function observeInProcess(paymentPayload: unknown, paymentRequirements: unknown): Promise<object> {
-  const reading = readPayment(headerOf(paymentPayload));
+  const reading = readPayment(encodeHeader(paymentPayload));
   if (!reading.ok) throw new TypeError(reading.message);
   return observeFacilitator({ read: reading.payment.read, paymentRequirements });
 }
@@ -62,7 +62,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     progress: async () => undefined,
     noteVerified: async () => undefined,
     settle: async (payment: SignedPayment) => {
-      settled.push(settlementFacts(payment));
+      settled.push(describeSettlement(payment));
       return { state: "settled", transaction } as const;
     },
   };
@@ -81,18 +81,18 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     { network, signer: `0x${"05".repeat(20)}`, schemes },
     { transfersFor, metrics: createFacilitatorMetrics([registry]) },
   );
-  const verified = await answerOf(verify(request, {}));
-  const settling = await answerOf(settle(request, {}));
-  return { verified, settling, settled, counted: await outcomesOf(registry) };
+  const verified = await waitForAnswer(verify(request, {}));
+  const settling = await waitForAnswer(settle(request, {}));
+  return { verified, settling, settled, counted: await listOutcomes(registry) };
 }
 
-function settlementFacts({ id, asset, payer, payTo, amount, authorization, callData }: SignedPayment): object {
+function describeSettlement({ id, asset, payer, payTo, amount, authorization, callData }: SignedPayment): object {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
   const words = [from, to, value, validAfter, validBefore, nonce].map(String);
   return { id, asset, payer, payTo, amount: String(amount), authorization: words, callData };
 }
 
-async function answerOf(answer: Promise<object>): Promise<object> {
+async function waitForAnswer(answer: Promise<object>): Promise<object> {
   try {
     return await answer;
   } catch (error) {
@@ -101,7 +101,7 @@ async function answerOf(answer: Promise<object>): Promise<object> {
   }
 }
 
-async function outcomesOf(registry: Registry): Promise<readonly string[]> {
+async function listOutcomes(registry: Registry): Promise<readonly string[]> {
   const families = await registry.getMetricsAsJSON();
   return families.flatMap(({ name, values }) =>
     (values as readonly { metricName?: string; labels: Record<string, unknown>; value: number }[])
@@ -115,7 +115,7 @@ function isObject(value: unknown): value is PaymentRequirements {
 }
 
 async function observeSeller(payload: unknown, offers: readonly PaymentRequirements[]): Promise<object> {
-  const reading = readPayment(headerOf(payload));
+  const reading = readPayment(encodeHeader(payload));
   if (!reading.ok) return { refused: reading.message };
   const { payment } = reading;
   const asked: string[] = [];
@@ -123,7 +123,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
   await using ledger = await openTestLedger(":memory:", clock);
   await using facilitation = createFacilitatorOverHttp(
     { url: "http://facilitator.test", network, verifyTimeoutMs: 1_000, settleTimeoutMs: 1_000 },
-    { fetch: agreeing(asked), log, signal: new AbortController().signal },
+    { fetch: createAgreeingFetch(asked), log, signal: new AbortController().signal },
   );
   const outcome = await sell(
     {
@@ -147,17 +147,17 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
   return {
     read: { payer: key.payer, nonce: key.nonce, validBefore, digest },
     outcome: outcome.kind === "invalid" ? { kind: outcome.kind, reason: outcome.reason } : { kind: outcome.kind },
-    claims: claims.map(claimFacts),
+    claims: claims.map(describeClaim),
     asked,
   };
 }
 
-function claimFacts({ key, digest, validBefore, payload }: NewClaim): object {
-  return { key, digest, validBefore, payload: hashOf(payload) };
+function describeClaim({ key, digest, validBefore, payload }: NewClaim): object {
+  return { key, digest, validBefore, payload: hashJson(payload) };
 }
 
 /** Creates a facilitator that takes every payment, and notes the hashes of the bodies that it was sent. */
-function agreeing(asked: string[]): typeof globalThis.fetch {
+function createAgreeingFetch(asked: string[]): typeof globalThis.fetch {
   return async (input, init) => {
     const path = new URL(String(input)).pathname;
     if (path === "/supported") return Response.json({ kinds: [{ x402Version: 2, scheme: "exact", network }] });
@@ -166,10 +166,10 @@ function agreeing(asked: string[]): typeof globalThis.fetch {
   };
 }
 
-function headerOf(payload: unknown): string {
+function encodeHeader(payload: unknown): string {
   return Buffer.from(JSON.stringify(payload)).toString("base64");
 }
 
-function hashOf(value: unknown): string {
+function hashJson(value: unknown): string {
   return hash("sha256", JSON.stringify(value));
 }

@@ -9,13 +9,13 @@ export function buildArchive(files: readonly ArchivedFile[]): Buffer {
     ...files.flatMap(({ path, mode, content }) => {
       const bytes = Buffer.from(content);
       const padding = Buffer.alloc((blockBytes - (bytes.length % blockBytes)) % blockBytes);
-      return [header(path, mode, bytes.length), bytes, padding];
+      return [buildHeader(path, mode, bytes.length), bytes, padding];
     }),
     Buffer.alloc(2 * blockBytes),
   ]);
 }
 
-function header(path: string, mode: number, size: number): Buffer {
+function buildHeader(path: string, mode: number, size: number): Buffer {
   const block = Buffer.alloc(blockBytes);
   const octal = (value: number, at: number, length: number) =>
     block.write(`${value.toString(8).padStart(length - 1, "0")}\0`, at);

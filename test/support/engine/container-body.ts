@@ -80,9 +80,9 @@ export function buildContainerBody(inputs: ContainerInputs): Readonly<Record<str
     User: inputs.user,
     StopSignal: inputs.stopSignal,
     StopTimeout: inputs.stopTimeout,
-    Healthcheck: inputs.healthcheck === undefined ? undefined : healthcheck(inputs.healthcheck),
+    Healthcheck: inputs.healthcheck === undefined ? undefined : buildHealthcheck(inputs.healthcheck),
     ExposedPorts: Object.fromEntries(inputs.ports.map(({ internal }) => [`${internal}/tcp`, {}])),
-    HostConfig: hostConfig(inputs),
+    HostConfig: buildHostConfig(inputs),
     NetworkingConfig: {
       // The engine takes one network at a container's creation; the others are connected before its start.
       EndpointsConfig: Object.fromEntries(
@@ -92,7 +92,7 @@ export function buildContainerBody(inputs: ContainerInputs): Readonly<Record<str
   };
 }
 
-function hostConfig(inputs: ContainerInputs) {
+function buildHostConfig(inputs: ContainerInputs) {
   const mebibyte = 1_048_576;
   return {
     GroupAdd: inputs.groupAdds,
@@ -120,19 +120,19 @@ function hostConfig(inputs: ContainerInputs) {
   };
 }
 
-function healthcheck({ tests, retries, ...spans }: NonNullable<ContainerInputs["healthcheck"]>) {
+function buildHealthcheck({ tests, retries, ...spans }: NonNullable<ContainerInputs["healthcheck"]>) {
   return {
     Test: tests,
-    Interval: nanoseconds(spans.interval),
-    StartInterval: spans.startInterval === undefined ? undefined : nanoseconds(spans.startInterval),
-    Timeout: nanoseconds(spans.timeout),
-    StartPeriod: nanoseconds(spans.startPeriod),
+    Interval: parseNanoseconds(spans.interval),
+    StartInterval: spans.startInterval === undefined ? undefined : parseNanoseconds(spans.startInterval),
+    Timeout: parseNanoseconds(spans.timeout),
+    StartPeriod: parseNanoseconds(spans.startPeriod),
     Retries: retries,
   };
 }
 
 /** Parses a duration as Go writes it, such as `2m0s`. */
-function nanoseconds(text: string): number {
+function parseNanoseconds(text: string): number {
   const [, hours = "0", minutes = "0", seconds = "0"] = /^(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?$/.exec(text) ?? [];
   return (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1e9;
 }

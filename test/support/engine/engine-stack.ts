@@ -85,7 +85,7 @@ async function make(stack: EngineStack, type: string, props: PolicyResource["pro
     const body = { Name: name, Driver: driver, Internal: internal, Labels: labels(), CheckDuplicate: true };
     await stack.api.call("POST", "/networks/create", body);
   } else if (type === "docker:index/volume:Volume") {
-    const DriverOpts = await driverOptions(stack.api, props["driverOpts"]);
+    const DriverOpts = await resolveDriverOptions(stack.api, props["driverOpts"]);
     await stack.api.call("POST", "/volumes/create", { Name: name, Labels: labels(), DriverOpts });
   } else if (type === "docker:index/container:Container") {
     await runContainer(stack, readContainerInputs(props));
@@ -95,7 +95,7 @@ async function make(stack: EngineStack, type: string, props: PolicyResource["pro
 }
 
 /** Resolves the options of a volume: the engine says where another volume is. */
-async function driverOptions(api: EngineApi, options: unknown): Promise<Readonly<Record<string, string>>> {
+async function resolveDriverOptions(api: EngineApi, options: unknown): Promise<Readonly<Record<string, string>>> {
   const { device, ...rest } = (options ?? {}) as Readonly<Record<string, string>>;
   if (device?.startsWith(mountpointOf) !== true) return { ...rest };
   const [volume = "", ...inner] = device.slice(mountpointOf.length).split("/");

@@ -19,13 +19,13 @@ export async function findEngine(): Promise<TestEngine> {
   try {
     await runDocker("version", "--format", "{{.Server.Version}}");
   } catch (error) {
-    const message = `no Docker engine at ${host} (${firstLine(error)}); start one, or set DOCKER_HOST, or run .ci/engine npm run test:docker`;
+    const message = `no Docker engine at ${host} (${readFirstLine(error)}); start one, or set DOCKER_HOST, or run .ci/engine npm run test:docker`;
     return { ok: false, message };
   }
   try {
     await runDocker("image", "inspect", nodeImage).catch(() => runDocker("pull", "--quiet", nodeImage));
   } catch (error) {
-    const message = `no image ${nodeImage} (${firstLine(error)}); set GATEHOUSE_TEST_NODE_IMAGE to one with Node 24 or later`;
+    const message = `no image ${nodeImage} (${readFirstLine(error)}); set GATEHOUSE_TEST_NODE_IMAGE to one with Node 24 or later`;
     return { ok: false, message };
   }
   return { ok: true, url: host.replace(/^tcp:/, "http:"), nodeImage };
@@ -36,7 +36,7 @@ export function skipReason(engine: TestEngine): string {
   return engine.ok ? "" : ` (skipped: ${engine.message})`;
 }
 
-function firstLine(error: unknown): string {
+function readFirstLine(error: unknown): string {
   const { code, stderr, message } = error as { code?: unknown; stderr?: string; message: string };
   if (code === "ENOENT") return "the command docker is not there";
   return (stderr?.trim() || message).split("\n")[0] ?? "";

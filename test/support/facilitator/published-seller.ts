@@ -40,7 +40,9 @@ const workMs = { "/quick": 0, "/slow": 400 } as const;
 
 /** Starts a seller on a free port. */
 export async function startPublishedSeller(options: SellerOptions): Promise<PublishedSeller> {
-  const server = createServer(options.framework === "hono" ? honoListener(options) : expressListener(options));
+  const server = createServer(
+    options.framework === "hono" ? createHonoListener(options) : createExpressListener(options),
+  );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const urlOf = (route: SoldRoute) => `http://127.0.0.1:${(server.address() as AddressInfo).port}${route}`;
@@ -66,9 +68,9 @@ export async function sendCopies(header: string, urls: readonly string[], copies
   return (await Promise.all(answers)).filter(Boolean).length;
 }
 
-function honoListener(options: SellerOptions): RequestListener {
+function createHonoListener(options: SellerOptions): RequestListener {
   const app = new Hono();
-  app.use(honoMiddleware(offers(options), resourceServer(options)));
+  app.use(honoMiddleware(buildRoutes(options), createResourceServer(options)));
   for (const route of routes) {
     app.get(route, async (c) => {
       await sleep(workMs[route]);
@@ -79,9 +81,9 @@ function honoListener(options: SellerOptions): RequestListener {
   return (request, response) => void listener(request, response);
 }
 
-function expressListener(options: SellerOptions): RequestListener {
+function createExpressListener(options: SellerOptions): RequestListener {
   const app = express();
-  app.use(expressMiddleware(offers(options), resourceServer(options)));
+  app.use(expressMiddleware(buildRoutes(options), createResourceServer(options)));
   for (const route of routes) {
     app.get(route, async (_request, response) => {
       await sleep(workMs[route]);
@@ -91,7 +93,7 @@ function expressListener(options: SellerOptions): RequestListener {
   return app;
 }
 
-function resourceServer({ facilitatorUrl, apiKey }: SellerOptions): x402ResourceServer {
+function createResourceServer({ facilitatorUrl, apiKey }: SellerOptions): x402ResourceServer {
   const headers = { Authorization: `Bearer ${apiKey}` };
   const client = new HTTPFacilitatorClient({
     url: facilitatorUrl,
@@ -100,7 +102,7 @@ function resourceServer({ facilitatorUrl, apiKey }: SellerOptions): x402Resource
   return new x402ResourceServer(client).register("eip155:1672", new ExactEvmScheme());
 }
 
-function offers({ token, paymentFlow }: SellerOptions): RoutesConfig {
+function buildRoutes({ token, paymentFlow }: SellerOptions): RoutesConfig {
   const extra = { name: "USDC", version: "2", ...(paymentFlow === undefined ? {} : { paymentFlow }) };
   const accepts = {
     scheme: "exact",

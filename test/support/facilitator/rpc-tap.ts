@@ -28,7 +28,7 @@ export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
     const message = JSON.parse(body) as TappedCall | TappedCall[];
     const calls = Array.isArray(message) ? message : [message];
     for (const { method } of calls) counts.set(method, (counts.get(method) ?? 0) + 1);
-    await meet(decide?.(calls) ?? "forward", { nodeUrl, body, response });
+    await applyRule(decide?.(calls) ?? "forward", { nodeUrl, body, response });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
@@ -43,7 +43,7 @@ export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
   };
 }
 
-async function meet(
+async function applyRule(
   rule: TapRule,
   { nodeUrl, body, response }: Readonly<{ nodeUrl: string; body: string; response: ServerResponse }>,
 ): Promise<void> {

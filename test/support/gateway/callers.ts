@@ -31,7 +31,7 @@ export async function startCallers(
   let reopened = 0;
   const call = async (agent: Agent | false): Promise<void> => {
     const id = (nextId += 1);
-    const answer = await post(url, bodyOf(id), agent);
+    const answer = await post(url, buildBody(id), agent);
     if (answer.status !== 200 || !isAnswer(answer.body, id)) throw new Error(`HTTP ${answer.status}: ${answer.body}`);
     answered += 1;
   };
@@ -65,12 +65,12 @@ export async function startCallers(
         listen();
         reopened += 1;
         // What the gateway had not begun when it said that it was going is sent again.
-        for (const [id] of waiting) socket.send(bodyOf(id));
+        for (const [id] of waiting) socket.send(buildBody(id));
       }
       if (!state.isOver && socket.readyState === WebSocket.OPEN) {
         const id = (nextId += 1);
         asked.set(id, false);
-        socket.send(bodyOf(id));
+        socket.send(buildBody(id));
       }
       await new Promise((resolve) => setTimeout(resolve, sayEveryMs));
     }
@@ -103,7 +103,7 @@ export async function startCallers(
   };
 }
 
-function bodyOf(id: number): string {
+function buildBody(id: number): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method: "eth_blockNumber", params: [] });
 }
 

@@ -33,7 +33,7 @@ export const preparationMs = 240_000;
 
 /** Explains why tests can't have an API server here; undefined if they can. Stands in the names of the tests that are skipped. */
 export function explainMissingApiServer(): string | undefined {
-  const lacking = programs.filter((program) => pathOf(program) === undefined);
+  const lacking = programs.filter((program) => findProgram(program) === undefined);
   if (lacking.length === 0) return undefined;
   return `no ${lacking.join(" and no ")} on PATH; the release archives of Kubernetes and of etcd have them`;
 }
@@ -51,7 +51,7 @@ export async function startApiServer(): Promise<ApiServer> {
   const etcdUrls = [`--listen-client-urls=${etcd}`, `--advertise-client-urls=${etcd}`, `--listen-peer-urls=${peer}`];
   const fresh = [`--initial-advertise-peer-urls=${peer}`, `--initial-cluster=default=${peer}`, "--unsafe-no-fsync"];
   started.use(run("etcd", [...etcdUrls, ...fresh, `--data-dir=${join(directory, "etcd")}`], directory));
-  started.use(run("kube-apiserver", apiServerOptions({ etcd, port, directory }), directory));
+  started.use(run("kube-apiserver", buildApiServerOptions({ etcd, port, directory }), directory));
   const url = `https://127.0.0.1:${port}`;
   // The server signs a certificate for itself when it starts.
   const ca = await until("the API server has a certificate", startDeadlineMs, async () => {
@@ -68,7 +68,7 @@ export async function startApiServer(): Promise<ApiServer> {
   const kubeconfig = join(directory, "kubeconfig");
   await writeFile(kubeconfig, JSON.stringify(describeAccess({ url, token, ca })));
   const running = started.move();
-  const tokenOf = async (namespace: string, account: string): Promise<string> => {
+  const requestToken = async (namespace: string, account: string): Promise<string> => {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
     const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
     const { body } = await client.ask("POST", path, request);
@@ -79,10 +79,10 @@ export async function startApiServer(): Promise<ApiServer> {
     url,
     kubeconfig,
     as: async (namespace, account) =>
-      running.use(createClusterClient({ url, token: await tokenOf(namespace, account), ca })),
+      running.use(createClusterClient({ url, token: await requestToken(namespace, account), ca })),
     accountDirectory: async (namespace, account) => {
       const own = await mkdtemp(join(directory, "account-"));
-      await writeFile(join(own, "token"), await tokenOf(namespace, account));
+      await writeFile(join(own, "token"), await requestToken(namespace, account));
       await writeFile(join(own, "namespace"), namespace);
       await writeFile(join(own, "ca.crt"), ca);
       return own;
@@ -110,7 +110,7 @@ async function writeKeys(directory: string, token: string): Promise<void> {
   await writeFile(join(directory, "tokens.csv"), `${token},admin,admin,"system:masters"\n`);
 }
 
-function apiServerOptions({
+function buildApiServerOptions({
   etcd,
   port,
   directory,
@@ -131,7 +131,7 @@ function apiServerOptions({
 }
 
 function run(program: (typeof programs)[number], options: readonly string[], directory: string): AsyncDisposable {
-  const path = pathOf(program);
+  const path = findProgram(program);
   if (path === undefined) throw new Error(explainMissingApiServer());
   const log = openSync(join(directory, `${program}.log`), "w");
   const child = spawn(path, options, { cwd: directory, stdio: ["ignore", log, log] });
@@ -145,7 +145,7 @@ function run(program: (typeof programs)[number], options: readonly string[], dir
   };
 }
 
-function pathOf(program: string): string | undefined {
+function findProgram(program: string): string | undefined {
   const folders = (process.env["PATH"] ?? "").split(delimiter);
   return folders.map((folder) => join(folder, program)).find(isExecutable);
 }

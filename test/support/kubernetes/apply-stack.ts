@@ -27,7 +27,7 @@ export async function applyStack(
 /** The pods that the controllers of a cluster would make of a stack's workloads, named as a StatefulSet names them. */
 export function listPods(manifests: readonly Manifest[]): readonly ClusterObject[] {
   return manifests.flatMap(({ kind, metadata, spec }) => {
-    const template = templateOf(kind, spec);
+    const template = findTemplate(kind, spec);
     if (template === undefined) return [];
     const { namespace = "default" } = metadata;
     const named = { ...template.metadata, name: `${metadata.name}-0`, namespace };
@@ -35,7 +35,7 @@ export function listPods(manifests: readonly Manifest[]): readonly ClusterObject
   });
 }
 
-function templateOf(kind: string, spec: Manifest["spec"]): Template | undefined {
+function findTemplate(kind: string, spec: Manifest["spec"]): Template | undefined {
   if (kind === "CronJob") return (spec["jobTemplate"] as { spec: { template: Template } }).spec.template;
   return kind === "Deployment" || kind === "StatefulSet" ? (spec["template"] as Template) : undefined;
 }

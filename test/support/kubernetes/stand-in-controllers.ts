@@ -81,7 +81,7 @@ export async function startStandInControllers(
   await registerMachine(cluster, (kubelet.address() as AddressInfo).port);
 
   /** Keeps one pod of the template, or none. */
-  async function reconcileNode(pods: readonly Pod[]): Promise<void> {
+  async function syncNode(pods: readonly Pod[]): Promise<void> {
     const path = `/apis/apps/v1/namespaces/${namespace}/statefulsets/node`;
     const { spec } = (await cluster.ask("GET", path)).body as {
       spec: { replicas: number; template: { metadata: object; spec: object } };
@@ -156,7 +156,7 @@ export async function startStandInControllers(
 
   async function runPods(): Promise<void> {
     const pods = await list<Pod>(`${core}/pods`);
-    await reconcileNode(pods);
+    await syncNode(pods);
     for (const pod of pods) {
       const { name, deletionTimestamp } = pod.metadata;
       if (name === "node-0") await runNode(pod);
@@ -178,11 +178,11 @@ export async function startStandInControllers(
       if (metadata["deletionTimestamp"] !== undefined) {
         await rm(directoryOf(metadata.name), { recursive: true, force: true });
         await patch(path, { metadata: { finalizers: null } });
-      } else if (spec["volumeName"] === undefined) await provision(path, metadata.name, spec);
+      } else if (spec["volumeName"] === undefined) await addVolume(path, metadata.name, spec);
     }
   }
 
-  async function provision(path: string, name: string, spec: Seen["spec"]): Promise<void> {
+  async function addVolume(path: string, name: string, spec: Seen["spec"]): Promise<void> {
     const source = (spec["dataSource"] as { name: string } | undefined)?.name;
     const [to, from] = [directoryOf(name), directoryOf(`snapshot of ${source ?? ""}`)];
     await (source === undefined ? mkdir(to, { recursive: true }) : cp(from, to, { recursive: true }));

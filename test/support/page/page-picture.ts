@@ -46,11 +46,11 @@ export async function takePicture(browser: Browser, options: PictureOptions): Pr
   for (const [path, json] of Object.entries(answers)) await page.route(`**${path}`, (route) => route.fulfill({ json }));
   await page.goto(url);
   await ready(page);
-  return readPicture(await shootAtRest(page));
+  return readPicture(await takeScreenshotAtRest(page));
 }
 
 /** A browser draws in several steps; the picture is of the last. */
-async function shootAtRest(page: Page): Promise<Buffer> {
+async function takeScreenshotAtRest(page: Page): Promise<Buffer> {
   let before = await page.screenshot({ fullPage: true, animations: "disabled" });
   for (let shots = 1; shots < shotsMax; shots += 1) {
     const shot = await page.screenshot({ fullPage: true, animations: "disabled" });

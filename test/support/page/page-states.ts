@@ -29,7 +29,7 @@ export const sides: readonly ConditionType[] = [
 ];
 
 /** Builds the counts of a gateway since its start, by seconds of an even load. */
-function trafficAfter(seconds: number): Traffic {
+function buildTraffic(seconds: number): Traffic {
   const call = (method: string, tier: string, outcome: Traffic["calls"][number]["outcome"], perSecond: number) => ({
     method,
     tier,
@@ -87,7 +87,7 @@ export async function serveRightNode(options: ServedPageOptions = {}, minutes = 
     latencyMs: 3 + 2 * Math.sin(sinceMs / minuteMs),
     prunable: 90_000 + sinceMs / secondMs,
     pruned: 89_940 + sinceMs / secondMs - 20 * Math.abs(Math.sin(sinceMs / minuteMs)),
-    traffic: trafficAfter(sinceMs / secondMs),
+    traffic: buildTraffic(sinceMs / secondMs),
   }));
   return { ...node, seconds: end / secondMs, height: 5_400_000 + end / secondMs };
 }

@@ -14,14 +14,14 @@ export function readPicture(screenshot: Buffer): PNG {
   for (let y = 0; y < small.height; y += 1) {
     for (let x = 0; x < small.width; x += 1) {
       for (let channel = 0; channel < 4; channel += 1) {
-        small.data[(y * small.width + x) * 4 + channel] = averageBlock(whole, { x, y, channel });
+        small.data[(y * small.width + x) * 4 + channel] = computeAverage(whole, { x, y, channel });
       }
     }
   }
   return small;
 }
 
-function averageBlock(
+function computeAverage(
   { data, width }: PNG,
   { x, y, channel }: Readonly<Record<"x" | "y" | "channel", number>>,
 ): number {
@@ -40,7 +40,7 @@ export function comparePictures(seen: PNG, accepted: PNG): Readonly<{ part: numb
     width: Math.max(seen.width, accepted.width),
     height: Math.max(seen.height, accepted.height),
   };
-  const [one, other] = [extend(seen, size, 0), extend(accepted, size, 255)];
+  const [one, other] = [expandPicture(seen, size, 0), expandPicture(accepted, size, 255)];
   const difference = new PNG(size);
   const { width, height } = size;
   const options = { threshold: tolerance.colour, includeAA: true };
@@ -49,7 +49,7 @@ export function comparePictures(seen: PNG, accepted: PNG): Readonly<{ part: numb
 }
 
 /** Puts the picture in the corner of a sheet of one grey. */
-function extend(picture: PNG, size: Readonly<{ width: number; height: number }>, grey: number): PNG {
+function expandPicture(picture: PNG, size: Readonly<{ width: number; height: number }>, grey: number): PNG {
   const sheet = new PNG(size);
   for (let at = 0; at < sheet.data.length; at += 4) sheet.data.set([grey, grey, grey, 255], at);
   PNG.bitblt(picture, sheet, 0, 0, picture.width, picture.height, 0, 0);

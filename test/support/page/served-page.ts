@@ -108,7 +108,7 @@ export async function servePage({ mode = "enforce", plan, env = {}, watched = []
     events,
     set,
     /** All conditions True, each with its first reason. */
-    setRight: (types: readonly ConditionType[]) => set(...types.map(rightReport)),
+    setRight: (types: readonly ConditionType[]) => set(...types.map(buildRightReport)),
     setRestarts: (value: typeof restarts) => void (restarts = value),
     setFree: (value: typeof free) => void (free = value),
     nowMs: () => nowMs,
@@ -116,7 +116,7 @@ export async function servePage({ mode = "enforce", plan, env = {}, watched = []
     live: async (spanMs: number, momentAt: (sinceMs: number) => Moment) => {
       for (let sinceMs = 0; sinceMs <= spanMs; sinceMs += looksEveryMs) {
         const moment = momentAt(sinceMs);
-        health = healthAt(health, moment, nowMs);
+        health = computeHealth(health, moment, nowMs);
         if (moment.traffic !== undefined) ({ traffic } = moment);
         if (moment.prunable !== undefined) charts.prunable.add({ atMs: nowMs, value: moment.prunable });
         if (moment.pruned !== undefined) charts.pruned.add({ atMs: nowMs, value: moment.pruned });
@@ -129,7 +129,7 @@ export async function servePage({ mode = "enforce", plan, env = {}, watched = []
   };
 }
 
-function rightReport(type: ConditionType): ConditionReport {
+function buildRightReport(type: ConditionType): ConditionReport {
   const messages: Partial<Record<ConditionType, string>> = {
     RpcAnswering: "http://127.0.0.1:18100 answers eth_blockNumber in 3 ms.",
     HeightAdvancing: "Height is 5,410,233.",
@@ -140,7 +140,7 @@ function rightReport(type: ConditionType): ConditionReport {
   return { type, status: "True", reason, message: messages[type] ?? "It is as it should be." } as ConditionReport;
 }
 
-function healthAt(before: NodeHealth, { height, latencyMs = 3, failure }: Moment, nowMs: number): NodeHealth {
+function computeHealth(before: NodeHealth, { height, latencyMs = 3, failure }: Moment, nowMs: number): NodeHealth {
   const known = { ...before, chainId: 1672, clientVersion: "node/v0.16.2" };
   if (failure !== undefined) return { ...known, failure };
   const { failure: _, ...rest } = known;

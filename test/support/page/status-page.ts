@@ -77,7 +77,7 @@ export async function expectWellMade(page: Page, state: string): Promise<void> {
     expect(await page.evaluate<number>("document.documentElement.scrollWidth"), where).toBeLessThanOrEqual(width);
     expect(await page.evaluate<number>(smallestTextPx), where).toBeGreaterThanOrEqual(readablePx);
     expect(await page.evaluate<readonly string[]>(brokenNumbers), where).toEqual([]);
-    expect(await axeFindings(page), where).toEqual([]);
+    expect(await runAxe(page), where).toEqual([]);
     if (folder !== undefined) {
       await mkdir(folder, { recursive: true });
       await page.screenshot({ path: join(folder, `${state}-${name}.png`), fullPage: true });
@@ -99,7 +99,7 @@ const brokenNumbers = `[...document.querySelectorAll("td")].filter((cell) => {
 }).map((cell) => cell.textContent)`;
 
 /** Runs axe, and returns its findings as a person reads them. */
-async function axeFindings(page: Page): Promise<readonly string[]> {
+async function runAxe(page: Page): Promise<readonly string[]> {
   // Read once a page: the program is large.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(`${axe.source}; undefined`);
   const { violations } = await page.evaluate<AxeResults>("axe.run()");

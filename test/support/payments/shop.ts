@@ -45,7 +45,7 @@ export async function openMarket(): Promise<Market> {
   const upstream = resources.use(await startUpstream());
   const shopEnvironment = async (state: string) => {
     const routesPath = join(state, "routes.json5");
-    await writeFile(routesPath, routesFile(upstream.url));
+    await writeFile(routesPath, formatRoutes(upstream.url));
     return {
       GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
       GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
@@ -120,7 +120,7 @@ export async function signOffer(accepted: PaymentRequirements, signer = payer.ac
   return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
 }
 
-function routesFile(upstream: string): string {
+function formatRoutes(upstream: string): string {
   const accepts = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
   return `{
     "GET /data": { accepts: ${accepts}, description: "Data", mimeType: "application/json", upstream: "${upstream}/data" },

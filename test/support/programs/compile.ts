@@ -32,18 +32,18 @@ const linked = [...programFolders, "package.json"] as const;
 export async function compilePrograms(): Promise<void> {
   mkdirSync(dirname(programsDirectory), { recursive: true });
   await runInTurn(`${programsDirectory}.lock`, deadlineMs, async () => {
-    if (!areUpToDate()) await compile();
+    if (!isUpToDate()) await compile();
   });
 }
 
-function areUpToDate(): boolean {
+function isUpToDate(): boolean {
   if (!existsSync(recordFile)) return false;
   const record = JSON.parse(readFileSync(recordFile, "utf8")) as Readonly<Record<string, string>>;
-  return Object.entries(record).every(([path, state]) => stateOf(path) === state);
+  return Object.entries(record).every(([path, state]) => describeFile(path) === state);
 }
 
 /** Describes a file by what changes with it. */
-function stateOf(path: string): string {
+function describeFile(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? "none" : `${stats.size} ${stats.mtimeMs}`;
 }
@@ -72,7 +72,7 @@ async function compile(): Promise<void> {
     symlinkSync(join(root, path), join(programsDirectory, path));
   }
   const paths = [...ours, ...alsoMadeOf, join(root, "cli/gatehouse.js")];
-  writeFileSync(recordFile, JSON.stringify(Object.fromEntries(paths.map((path) => [path, stateOf(path)]))));
+  writeFileSync(recordFile, JSON.stringify(Object.fromEntries(paths.map((path) => [path, describeFile(path)]))));
 }
 
 const placed: Plugin = {

@@ -66,10 +66,10 @@ export type ComponentEngine = AsyncDisposable &
 const [project, stack] = ["shop", "test"];
 
 /** The URN of the program that components belong to. */
-export const programUrn = urnOf("pulumi:pulumi:Stack", `${project}-${stack}`);
+export const programUrn = formatUrn("pulumi:pulumi:Stack", `${project}-${stack}`);
 
 /** A provider of Kubernetes that a program has made. */
-export const givenProvider = { urn: urnOf("pulumi:providers:kubernetes", "ours"), id: "ours-id" };
+export const givenProvider = { urn: formatUrn("pulumi:providers:kubernetes", "ours"), id: "ours-id" };
 
 /**
  * Starts a plugin as Pulumi's language host for Node does.
@@ -80,7 +80,7 @@ export async function startComponentEngine(directory: string): Promise<Component
   await using resources = new AsyncDisposableStack();
   const registered: RegisteredResource[] = [];
   const logged: string[] = [];
-  const monitor = resources.use(await serve(monitorService.ResourceMonitorService, monitorOf(registered)));
+  const monitor = resources.use(await serve(monitorService.ResourceMonitorService, createMonitor(registered)));
   const engine = resources.use(await serve(engineService.EngineService, { log: noteDown(logged) }));
   const runner = createRequire(join(directory, "index.cjs")).resolve("@pulumi/pulumi/cmd/run-plugin");
   const plugin = spawn(process.execPath, [runner, directory, engine.address], { stdio: ["ignore", "pipe", "inherit"] });
@@ -103,18 +103,18 @@ export async function startComponentEngine(directory: string): Promise<Component
     logged,
     schema: async () => {
       const asked = new providerMessages.GetSchemaRequest();
-      return (await answered<GetSchemaResponse>((done) => client.getSchema(asked, done))).getSchema();
+      return (await waitForAnswer<GetSchemaResponse>((done) => client.getSchema(asked, done))).getSchema();
     },
     construct: async (asked) => {
-      const request = requestOf(asked, monitor.address);
-      const response = await answered<ConstructResponse>((done) => client.construct(request, done));
+      const request = buildRequest(asked, monitor.address);
+      const response = await waitForAnswer<ConstructResponse>((done) => client.construct(request, done));
       return { urn: response.getUrn(), state: response.getState()?.toJavaScript() ?? {} };
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }
 
-function requestOf(
+function buildRequest(
   { type = "gatehouse:index:Stack", name = "pay", inputs, alias, providers = {}, isPreview = false }: AskedComponent,
   monitor: string,
 ): ConstructRequest {
@@ -135,7 +135,7 @@ function requestOf(
 
 type Callback<Response> = (error: ServiceError | null, response: Response) => void;
 
-function answered<Response>(ask: (done: Callback<Response>) => unknown): Promise<Response> {
+function waitForAnswer<Response>(ask: (done: Callback<Response>) => unknown): Promise<Response> {
   return new Promise((resolve, reject) => {
     ask((error, response) => (error === null ? resolve(response) : reject(error)));
   });
@@ -161,7 +161,7 @@ const invoke: Handler<ResourceInvokeRequest> = ({ request }, done) => {
 };
 
 /** Creates a monitor that lets every resource be made as it was requested. */
-function monitorOf(registered: RegisteredResource[]): UntypedServiceImplementation {
+function createMonitor(registered: RegisteredResource[]): UntypedServiceImplementation {
   const registerResource: Handler<RegisterResourceRequest> = ({ request }, done) => {
     const [type, name] = [request.getType(), request.getName()];
     registered.push({
@@ -173,7 +173,7 @@ function monitorOf(registered: RegisteredResource[]): UntypedServiceImplementati
       aliases: request.getAliasesList().map((alias) => alias.getUrn()),
     });
     const response = new monitorMessages.RegisterResourceResponse();
-    response.setUrn(urnOf(type, name)).setId(`${name}-id`).setObject(request.getObject());
+    response.setUrn(formatUrn(type, name)).setId(`${name}-id`).setObject(request.getObject());
     done(null, response);
   };
   return { supportsFeature, registerResource, registerResourceOutputs, invoke };
@@ -186,7 +186,7 @@ function noteDown(logged: string[]): Handler<LogRequest> {
   };
 }
 
-function urnOf(type: string, name: string): string {
+function formatUrn(type: string, name: string): string {
   return `urn:pulumi:${stack}::${project}::${type}::${name}`;
 }
 

@@ -42,7 +42,7 @@ const readDeployed = (): Deployed => JSON.parse(readFileSync(deployedFile, "utf8
 const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
 /** Lists the node and what looks after it; the rest of a stack has no part in an upgrade. */
-async function wantedResources(): Promise<readonly PolicyResource[]> {
+async function listWantedResources(): Promise<readonly PolicyResource[]> {
   const parts = /-(edge|private|node|node-.*|sidecar|sidecar-.*|engine-proxy|engine-socket)$/;
   return (await listDeployedResources(readConfig(), prefix)).filter(
     ({ type, name }) => type.startsWith("docker:") && type !== "docker:index/provider:Provider" && parts.test(name),
@@ -50,17 +50,17 @@ async function wantedResources(): Promise<readonly PolicyResource[]> {
 }
 
 /** A volume and the container that fills it have one name. */
-const keyOf = ({ type, name }: PolicyResource) => `${type}::${name}`;
-const inputsOf = ({ props }: PolicyResource) => JSON.stringify(props);
+const formatKey = ({ type, name }: PolicyResource) => `${type}::${name}`;
+const formatInputs = ({ props }: PolicyResource) => JSON.stringify(props);
 const isContainer = ({ type }: PolicyResource) => type.endsWith(":Container");
 
 /** Resources that are not deployed yet, or otherwise; a killed update may have left a container away. */
 async function findChanges() {
   const deployed = readDeployed();
-  const all = await wantedResources();
+  const all = await listWantedResources();
   const there = (await runDocker("ps", "--all", "--format", "{{.Names}}")).split("\n");
   const isAway = (resource: PolicyResource) => isContainer(resource) && !there.includes(resource.name);
-  const isOther = (resource: PolicyResource) => deployed[keyOf(resource)] !== inputsOf(resource);
+  const isOther = (resource: PolicyResource) => deployed[formatKey(resource)] !== formatInputs(resource);
   return { all, changed: all.filter((resource) => isOther(resource) || isAway(resource)) };
 }
 
@@ -80,14 +80,17 @@ async function update(): Promise<void> {
     props: { ...resource.props, ...(resource.props["wait"] === true ? { waitTimeout } : {}) },
   }));
   // What failed halfway is deployed all the same, as in Pulumi's own state.
-  writeFileSync(deployedFile, JSON.stringify(Object.fromEntries(all.map((each) => [keyOf(each), inputsOf(each)]))));
+  writeFileSync(
+    deployedFile,
+    JSON.stringify(Object.fromEntries(all.map((each) => [formatKey(each), formatInputs(each)]))),
+  );
   const running = await runOnEngine(bounded, { url, prefix, keepsOnFailure: true });
   await running.api[Symbol.asyncDispose]();
 }
 
-const nameOf = (key: string) => key.replace(`${project}:`, "");
+const stripProject = (key: string) => key.replace(`${project}:`, "");
 
-async function act(): Promise<void> {
+async function runCommand(): Promise<void> {
   const [command, word, key = ""] = positionals;
   const config = command === "stack" || command === "whoami" ? {} : readConfig();
   if (command === "config" && word === undefined) {
@@ -97,15 +100,18 @@ async function act(): Promise<void> {
       Object.fromEntries(Object.entries(config).map(([each, value]) => [`${project}:${each}`, reported(each, value)])),
     );
   } else if (command === "config" && word === "set-all") {
-    const set = plaintext.map((pair) => [nameOf(pair.slice(0, pair.indexOf("="))), pair.slice(pair.indexOf("=") + 1)]);
+    const set = plaintext.map((pair) => [
+      stripProject(pair.slice(0, pair.indexOf("="))),
+      pair.slice(pair.indexOf("=") + 1),
+    ]);
     writeFileSync(configFile, JSON.stringify({ ...config, ...Object.fromEntries(set) }));
   } else if (command === "config" && word === "rm") {
-    writeFileSync(configFile, JSON.stringify({ ...config, [nameOf(key)]: undefined }));
+    writeFileSync(configFile, JSON.stringify({ ...config, [stripProject(key)]: undefined }));
   } else if (command === "preview") {
     const { all, changed } = await findChanges();
     const steps = all.map((resource) => ({
       op: changed.includes(resource) ? "replace" : "same",
-      urn: `urn:pulumi:${stack}::${project}::${keyOf(resource)}`,
+      urn: `urn:pulumi:${stack}::${project}::${formatKey(resource)}`,
     }));
     print({ steps });
   } else if (command === "up") {
@@ -123,7 +129,7 @@ async function act(): Promise<void> {
 }
 
 try {
-  await act();
+  await runCommand();
 } catch (error) {
   process.stderr.write(`error: ${(error as Error).message}\n`);
   process.exitCode = 1;
