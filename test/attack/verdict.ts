@@ -29,7 +29,7 @@ export function computeMaxP99Ms(undisturbed: Phase, phase: Phase): number {
   return mostSlowdown * Math.max(undisturbed.p99Ms, phase.controlP99Ms, noiseMs);
 }
 
-/** A phase as a line of the table that a run ends with. */
+/** Judges a phase, as a line of the table that a run ends with. */
 export function judgePhase(undisturbed: Phase, phase: Phase): Row {
   const { attack, requests, p99Ms, secondP95Ms, controlP99Ms, worstMs, failures } = phase;
   const bound = computeMaxP99Ms(undisturbed, phase);

@@ -67,7 +67,7 @@ function judgeSeconds(what: string, seconds: number, most: number): Measurement 
   return { what, target: `< ${most} s`, measured: `${Math.round(seconds * 10) / 10} s`, isMet: seconds < most };
 }
 
-/** The second `up` is measured: images are built and their layers are in the engine's cache. */
+/** Measures `preview` and the second `up`, before which images are built and their layers are in the engine's cache. */
 async function measurePulumi(dockerEngine: string, baseImage: string): Promise<readonly Measurement[]> {
   const pulumi = await findPulumi("docker");
   if (!pulumi.ok) {

@@ -14,7 +14,7 @@ export function printMeasurement({ what, target, measured, isMet, how }: Measure
   if (how !== undefined) process.stdout.write(`  ${how}\n`);
 }
 
-/** The value below which a share of the values lies. */
+/** Returns the value below which a share of the values lies. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

@@ -10,7 +10,7 @@ export type RunOptions = Readonly<{
   programs?: readonly string[];
 }>;
 
-/** The load of the machine in the last minute, for {@link saveResults}: look before the run, because the run is a load too. */
+/** Describes the load of the machine in the last minute, for {@link saveResults}: call it before the run, because the run is a load too. */
 export function describeLoad(): string {
   return `load average ${loadavg()[0]?.toFixed(1) ?? "unknown"} before it`;
 }

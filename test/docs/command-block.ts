@@ -50,7 +50,7 @@ function readCommentsBefore(lines: readonly string[], start: number): ReadonlyMa
   }
 }
 
-/** Every `sh` block of a page, in order. */
+/** Parses every `sh` block of a page, in order. */
 export function parseCommandBlocks(page: string, markdown: string): readonly CommandBlock[] {
   const lines = markdown.split("\n");
   const blocks: CommandBlock[] = [];

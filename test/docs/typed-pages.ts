@@ -13,7 +13,7 @@ export const readers: readonly (readonly string[])[] = [
   ["docs/guides/guard-a-node.md", "docs/guides/rpc-on-the-internet.md"],
 ];
 
-/** Every `sh` block of a page, by its path from the root. */
+/** Reads every `sh` block of a page, by its path from the root. */
 export function readBlocks(page: string): readonly CommandBlock[] {
   return parseCommandBlocks(page, readFileSync(join(root, page), "utf8"));
 }

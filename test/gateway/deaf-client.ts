@@ -4,12 +4,12 @@ import { connect, type Socket } from "node:net";
 export type DeafClient = Disposable &
   Readonly<{ socket: Socket; send: (text: string | Buffer) => void; isClosed: () => boolean; head: () => string }>;
 
-/** A request of JSON-RPC as a proxy would send it for a client of this address. */
+/** Builds a request of JSON-RPC as a proxy would send it for a client of this address. */
 export function requestFrom(address: string, body: string): string {
   return `${buildHead(address)}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** The head of such a request up to its length. */
+/** Builds the head of such a request up to its length. */
 export function buildHead(address: string): string {
   return `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Forwarded-For: ${address}\r\n`;
 }

@@ -38,7 +38,7 @@ export const jobs = workflows.flatMap((workflow) =>
   Object.entries(workflow.jobs).map(([name, found]) => ({ workflow: workflow.name, name, job: found })),
 );
 
-/** The job of that name. @throws {Error} when there is none. */
+/** Finds the job of that name. @throws {Error} if there is none. */
 export function findJob(workflow: string, name: string): WorkflowJob {
   const found = jobs.find((entry) => entry.workflow === workflow && entry.name === name);
   if (found === undefined) throw new Error(`no job ${name} in ${workflow}`);

@@ -21,7 +21,7 @@ export async function findFreeHostPorts(): Promise<HostPorts> {
   return { ...published, statusPort, pushgatewayPort };
 }
 
-/** The ports as a stack's configuration has them. */
+/** Returns the ports as a stack's configuration has them. */
 export function asConfig(ports: HostPorts): Record<keyof HostPorts, string> {
   return Object.fromEntries(Object.entries(ports).map(([key, port]) => [key, String(port)])) as Record<
     keyof HostPorts,

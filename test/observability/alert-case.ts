@@ -30,7 +30,7 @@ export type Span = Readonly<{ from: number; to: number; end: number }>;
 
 export const trouble: Span = { from: 10, to: 60, end: 90 };
 
-/** A series of a metric of the catalogue at the case's target. */
+/** Builds a series of a metric of the catalogue at the case's target. */
 export function buildSample<N extends SeriesName>(
   name: N,
   labels: Readonly<Record<LabelOf<N>, string>>,
@@ -52,7 +52,7 @@ function buildSeries(name: string, own: string, values: string): InputSeries {
   return [`${name}{${labels.join(",")}}`, values];
 }
 
-/** One value, another one in the trouble, and the first again. `_`: no series, as after a target that is gone. */
+/** Builds one value, another one in the trouble, and the first again. `_`: no series, as after a target that is gone. */
 export function buildPhases(usual: string, bad: string, { from, to, end }: Span = trouble): string {
   // Of a value, promtool's `1x9` are ten samples; of a gap, `_x9` are nine.
   if (usual === "_") return `_x${from} ${bad}x${to - from - 1} stale`;
@@ -60,7 +60,7 @@ export function buildPhases(usual: string, bad: string, { from, to, end }: Span 
   return `${usual}x${from - 1} ${during} ${usual}x${end - to}`;
 }
 
-/** A condition that is wrong for a reason in a span. */
+/** Builds a condition that is wrong for a reason in a span. */
 export function buildWrong(type: string, reason: string, span: Span = trouble): readonly InputSeries[] {
   return [
     buildSample("gatehouse_condition", { type }, buildPhases("1", "0", span)),
@@ -68,7 +68,7 @@ export function buildWrong(type: string, reason: string, span: Span = trouble): 
   ];
 }
 
-/** An upgrade that is under way in a span. */
+/** Builds an upgrade that is under way in a span. */
 export function buildUpgrading(span: Span): InputSeries {
   return buildSample(
     "gatehouse_condition_info",
@@ -77,7 +77,7 @@ export function buildUpgrading(span: Span): InputSeries {
   );
 }
 
-/** A case of an alert that rests on a condition: wrong for long it fires, wrong for less than its `for` it does not. */
+/** Builds a case of an alert that rests on a condition: wrong for long it fires, wrong for less than its `for` it does not. */
 export function buildConditionCase({
   alert,
   type,

@@ -60,7 +60,7 @@ export async function makeConsumerFolder(folder: string, tarball: string): Promi
   return openConsumerFolder(folder);
 }
 
-/** The folder as another process has made it. */
+/** Opens the folder as another process has made it. */
 export function openConsumerFolder(folder: string): ConsumerFolder {
   const start: ConsumerFolder["run"] = async (program, args, env = {}) =>
     runToEnd(program, args, { cwd: folder, env: { PATH: buildPath(), ...env } });

@@ -14,7 +14,7 @@ type ExampleModule = Readonly<{ path: string; text: string }>;
 /** Folder in which an example would stand as its own file. */
 const folder = join(root, "test/package");
 
-/** The source of each import of the package, such as `gatehouse-evm/client`. */
+/** Lists the source of each import of the package, such as `gatehouse-evm/client`. */
 function listEntries(): ReadonlyMap<string, string> {
   const { name, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     name: string;
@@ -42,7 +42,7 @@ function createHost(options: ts.CompilerOptions): ts.CompilerHost {
   return host;
 }
 
-/** Every exported function and class, in the order of the imports; errors are thrown, not called. */
+/** Lists every exported function and class, in the order of the imports; errors are thrown, not called. */
 export function listExportedCalls(): readonly ExportedCall[] {
   const entries = listEntries();
   const options = readCompilerOptions(entries);
@@ -61,7 +61,7 @@ export function listExportedCalls(): readonly ExportedCall[] {
   });
 }
 
-/** The TypeScript that stands on the pages, by the page's path. */
+/** Reads the TypeScript that stands on the pages, by the page's path. */
 export function readPageExamples(): readonly Readonly<{ page: string; text: string }>[] {
   const pages = globSync("**/*.md", { cwd: root, exclude: ["**/node_modules/**", "dist/**", ".gatehouse/**"] });
   return pages.toSorted().flatMap((page) => {

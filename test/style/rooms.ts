@@ -7,12 +7,12 @@ export const root = resolve(import.meta.dirname, "../..");
 /** One import statement: who imports what, both as paths from the root; packages stay as they are named. */
 export type ImportEdge = Readonly<{ from: string; to: string; line: number }>;
 
-/** The TypeScript files of the project, as paths from its root with `/`. */
+/** Lists the TypeScript files of the project, as paths from its root with `/`. */
 export function listSourceFiles(): string[] {
   return listFiles("**/*.ts");
 }
 
-/** The pages of the project, as paths from its root with `/`. */
+/** Lists the pages of the project, as paths from its root with `/`. */
 export function listPages(): string[] {
   return listFiles("**/*.md");
 }
@@ -26,14 +26,14 @@ function listFiles(pattern: string): string[] {
     .toSorted();
 }
 
-/** The room in which a file stands: its top-level folder, or "" for files at the root. */
+/** Finds the room in which a file stands: its top-level folder, or "" for files at the root. */
 export function findRoom(path: string): string {
   return path.includes("/") ? (path.split("/")[0] ?? "") : "";
 }
 
 const specifier = /(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)"([^"]+)"/g;
 
-/** Every import of a file, with `#room/…` and relative specifiers made paths from the root. */
+/** Reads every import of a file, with `#room/…` and relative specifiers made paths from the root. */
 export function readImports(path: string): ImportEdge[] {
   const lines = readFileSync(join(root, path), "utf8").split("\n");
   return lines.flatMap((text, index) =>

@@ -20,7 +20,7 @@ export function findFloors(edges: readonly Pick<ImportEdge, "from" | "to">[]): F
   return floors;
 }
 
-/** The children of a folder that import each other, whether at once or by way of others; each circle once, sorted. */
+/** Finds the children of a folder that import each other, whether at once or by way of others; each circle once, sorted. */
 export function findCircles(floor: ReadonlyMap<string, ReadonlySet<string>>): readonly string[][] {
   const reached = new Map([...floor.keys()].map((child) => [child, findReachable(floor, child)]));
   const circles = new Map<string, string[]>();

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** The processes that one has started and that have not ended, on Linux. */
+/** Lists the processes that one has started and that have not ended, on Linux. */
 export async function listChildren(pid: number): Promise<readonly number[]> {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
   return text.split(" ").flatMap((one) => (one.trim() === "" ? [] : [Number(one)]));

@@ -8,7 +8,7 @@ export type ProxyPlace = Readonly<{ folder: string; port: number; behindPort: st
 /** Starts a proxy. */
 export type StartProxy = (place: ProxyPlace) => Promise<BenchProcess>;
 
-/** An nginx that passes requests and WebSockets on, with these directives about headers. */
+/** Prepares an nginx that passes requests and WebSockets on, with these directives about headers. */
 export function prepareNginx(headers: string): StartProxy {
   return ({ folder, port, behindPort }) =>
     startNginx(
@@ -20,7 +20,7 @@ export function prepareNginx(headers: string): StartProxy {
     );
 }
 
-/** An nginx that passes requests on over one connection that it keeps, with these directives about headers. */
+/** Prepares an nginx that passes requests on over one connection that it keeps, with these directives about headers. */
 export function prepareKeepingNginx(headers: string): StartProxy {
   return ({ folder, port, behindPort }) =>
     startNginx(
@@ -32,7 +32,7 @@ export function prepareKeepingNginx(headers: string): StartProxy {
     );
 }
 
-/** A HAProxy of this mode, with these words behind its server's address. */
+/** Prepares a HAProxy of this mode, with these words behind its server's address. */
 export function prepareHaproxy(mode: string, server: string): StartProxy {
   return ({ folder, port, behindPort }) => {
     const config = join(folder, `haproxy-${port}.cfg`);

@@ -13,7 +13,7 @@ export const mayMount = spawnSync("unshare", ["--mount", "mount", "--bind", "/et
 /** Ends the name of a test that is skipped. */
 export const whySkipped = " (skipped: this user may not mount files, or have a name server's port)";
 
-/** A name server that takes questions and answers none, at an address of loopback that no other test has; undefined where this user may have no such port. */
+/** Starts a name server that takes questions and answers none, at an address of loopback that no other test has; undefined if this user may have no such port. */
 export async function startSilentNameServer() {
   const address = `127.${1 + (process.pid % 250)}.${Math.floor(Math.random() * 250)}.53`;
   const questions: string[] = [];
@@ -34,7 +34,7 @@ export async function startSilentNameServer() {
   };
 }
 
-/** The words before a command whose system asks that name server, and knows `node.test` by itself. */
+/** Returns the words before a command whose system asks that name server, and knows `node.test` by itself. */
 export async function mountNames(folder: string, nameServer: string): Promise<readonly string[]> {
   const [resolv, hosts] = [join(folder, "resolv.conf"), join(folder, "hosts")];
   await writeFile(resolv, `nameserver ${nameServer}\noptions timeout:${silenceSeconds} attempts:1\nsearch .\n`);

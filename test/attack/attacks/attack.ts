@@ -11,7 +11,7 @@ export type Attack = Readonly<{
   run: (target: Target, signal: AbortSignal) => Promise<void>;
 }>;
 
-/** The address of an attacker. */
+/** Formats the address of an attacker. */
 export function formatAttackerAddress(number: number): string {
   return `127.0.3.${1 + (number % 250)}`;
 }

@@ -38,7 +38,7 @@ export async function asMany(
   await Promise.all(Array.from({ length: count }, (_, attacker) => one(attacker)));
 }
 
-/** A connection of one attacker; whatever becomes of it is not its care. */
+/** Opens a connection of one attacker, which does not care what becomes of it. */
 export function openAttackingSocket({ host, port }: Target, attacker: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host, port, localAddress: formatAttackerAddress(attacker) });
   const end = () => socket.destroy();
@@ -101,12 +101,12 @@ export function createPoster({ host, port }: Target, signal: AbortSignal, addres
     });
 }
 
-/** A JSON-RPC call; `params` is JSON text. */
+/** Builds a JSON-RPC call; `params` is JSON text. */
 export function buildCall(id: number, method: string, params: string): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
 }
 
-/** A whole HTTP request with a body. */
+/** Builds a whole HTTP request with a body. */
 export function buildRequest(body: string, ...headers: readonly string[]): string {
   const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", ...headers];
   return `${[...head, `Content-Length: ${Buffer.byteLength(body)}`].join("\r\n")}\r\n\r\n${body}`;

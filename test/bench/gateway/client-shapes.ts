@@ -45,7 +45,7 @@ end
 `;
 }
 
-/** A shape as a Lua table: its head around the length, its body around its id and its address, and whether the id is the first of them. */
+/** Formats a shape as a Lua table: its head around the length, its body around its id and its address, and whether the id is the first of them. */
 function formatLuaShape({ client, head, body }: ClientShape): string {
   const place = head.findIndex((line) => /^content-length: \d+$/i.test(line));
   const length = head[place]?.replace(/\d+$/, "");

@@ -42,7 +42,7 @@ function buildLoggingCode(): Hex {
   return `0x${Array.from({ length: transfers }, (_, index) => logTransfer(index + 2)).join("")}00`;
 }
 
-/** LOG3 of the event's signature, sender and receiver, with 32 bytes of empty memory as the amount. */
+/** Encodes LOG3 of the event's signature, sender and receiver, with 32 bytes of empty memory as the amount. */
 function logTransfer(to: number): string {
   return [encodePush(to), encodePush(1), `7f${transferTopic}`, encodePush(32), encodePush(0), "a3"].join("");
 }

@@ -33,7 +33,7 @@ export type Load = Readonly<{
   core?: number | undefined;
 }>;
 
-/** A script that posts one body again and again. */
+/** Writes a script that posts one body again and again. */
 export function writePosting(body: string): string {
   return `wrk.method = "POST"\nwrk.body = [=[${body}]=]\nwrk.headers["Content-Type"] = "application/json"\n`;
 }
@@ -62,7 +62,7 @@ export async function drive({ url, pid, script, connections, seconds, folder, co
   };
 }
 
-/** A run's figures as a line of output. */
+/** Formats a run's figures as a line of output. */
 export function createRow(what: string, result: LoadResult): Row {
   return {
     what,
@@ -75,7 +75,7 @@ export function createRow(what: string, result: LoadResult): Row {
   };
 }
 
-/** A run's figures under a name, for many of one thing. */
+/** Returns a function that puts a run's figures under a name, for many runs of one thing. */
 export function nameRow(what: string): (result: LoadResult) => Row {
   return (result) => createRow(what, result);
 }
@@ -84,13 +84,13 @@ export function nameRow(what: string): (result: LoadResult) => Row {
 export const cpu = ({ cpuMicros }: LoadResult) => cpuMicros;
 export const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;
 
-/** Memory of a process: what it has, or the most that it ever had (proc(5)). */
+/** Reads the memory of a process: what it has, or the most that it ever had (proc(5)). */
 export function readMemoryMiB(pid: number, kind: "VmRSS" | "VmHWM"): number {
   const kilobytes = new RegExp(`${kind}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Math.round(Number(kilobytes) / 102.4) / 10;
 }
 
-/** User and system time of a process (proc(5), fields 14 and 15, in hundredths of a second). */
+/** Reads user and system time of a process (proc(5), fields 14 and 15, in hundredths of a second). */
 export function readCpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;

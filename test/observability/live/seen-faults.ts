@@ -55,7 +55,7 @@ export function refuseOtherScale(page: string, scale: number): void {
   );
 }
 
-/** A row as it was, with what the rule waits for by now. */
+/** Keeps a row as it was, with what the rule waits for by now. */
 function keepRow(row: readonly string[] | undefined, waits: string): readonly string[] | undefined {
   return row?.with(2, waits);
 }
@@ -71,7 +71,7 @@ function formatRow(one: SeenFault, waits: string): readonly string[] {
   ];
 }
 
-/** The rows of a page's table, by alert. */
+/** Reads the rows of a page's table, by alert. */
 function readRows(page: string): ReadonlyMap<string, readonly string[]> {
   const lines = page.split("\n").filter((line) => line.startsWith("| `Gatehouse"));
   const rows = lines.map((line) =>

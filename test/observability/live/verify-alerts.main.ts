@@ -55,7 +55,7 @@ async function seeAll<T extends Readonly<{ prometheus: RunningPrometheus }>>(
 
 const isWanted = (faults: readonly Readonly<{ alert: string }>[]) => faults.some(({ alert }) => only.test(alert));
 
-/** The alert that always fires has to do so at the end of all faults. */
+/** Checks that the alert that always fires does so at the end of all faults. */
 async function seeWatchdog({ prometheus }: WatchedStack): Promise<void> {
   const alerts = await prometheus.alerts();
   if (alerts.some(({ state, labels }) => state === "firing" && labels["alertname"] === watchdog)) return;
@@ -63,7 +63,7 @@ async function seeWatchdog({ prometheus }: WatchedStack): Promise<void> {
   print(`${watchdog} FAILED: it does not fire`);
 }
 
-/** Nothing happens to the stack, and nothing may fire. First of all, so that no fault has left anything behind. */
+/** Watches a stack to which nothing happens: nothing may fire. First of all, so that no fault has left anything behind. */
 async function runQuietHour(struck: WatchedStack): Promise<void> {
   try {
     const alerts = watched.reduce((sum, group) => sum + group.alerts.length, 0);

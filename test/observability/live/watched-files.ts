@@ -59,7 +59,7 @@ export async function createWatchedFiles(): Promise<WatchedFiles> {
   };
 }
 
-/** An API server that knows one claim; a request to grow is granted, and never carried out. */
+/** Serves the API of a cluster with one claim; a request to grow is granted, and never carried out. */
 async function serveClaim(): Promise<Readonly<{ url: string; claim: ServedClaim }>> {
   let gibibytes = roomyGibibytes;
   const server = createServer((request, response) => {

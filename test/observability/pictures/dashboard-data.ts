@@ -84,7 +84,7 @@ function buildSeries(name: string, values: Matrix[number]["values"], range: Draw
   };
 }
 
-/** The times at which a series is there and a step earlier was not; not what was there from the start. */
+/** Finds the times at which a series is there and a step earlier was not; not what was there from the start. */
 function findBeginnings(values: Matrix[number]["values"], { from, stepSeconds }: DrawnRange): readonly number[] {
   const times = values.map(([at]) => at);
   return times.filter((at, index) => at > from && at - (times[index - 1] ?? -Infinity) > stepSeconds * 1.5);

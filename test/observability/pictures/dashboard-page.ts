@@ -72,7 +72,7 @@ function renderPanel(panel: WrittenPanel, data: DashboardData): string {
 
 type Canvas = Readonly<{ data: DashboardData; width: number; height: number }>;
 
-/** The highest value of a series that has one. */
+/** Finds the highest value of a series that has one. */
 function findHighest({ values }: DrawnSeries): number {
   return values.reduce<number>((found, value) => Math.max(found, value ?? -Infinity), -Infinity);
 }
@@ -113,7 +113,7 @@ function renderStat(defaults: FieldDefaults, series: readonly DrawnSeries[]): st
   return `<div class="tiles">${tiles.join("")}</div>`;
 }
 
-/** A value's words and colour, by the panel's mapping or its thresholds. */
+/** Describes a value by words and a colour, from the panel's mapping or its thresholds. */
 function describeValue({ unit, mappings, thresholds }: FieldDefaults, value: number): Record<"text" | "color", string> {
   const mapped = mappings[0]?.options[String(value)];
   const step = thresholds.steps.findLast((one) => one.value === null || value >= one.value);

@@ -52,7 +52,7 @@ const methods = [
   ["eth_getLogs", [{ fromBlock: "latest", toBlock: "latest" }]],
 ] as const;
 
-/** One to four calls in a message, of the next methods, and a pause that is longer and shorter by turns. */
+/** Sends one to four calls in a message, of the next methods, and pauses longer and shorter by turns. */
 async function sendReads(url: string, round: number): Promise<void> {
   const calls = Array.from({ length: round % 5 === 0 ? 4 : 1 }, (_, place) => {
     const [method, params] = methods[(round + place) % methods.length] ?? methods[0];
@@ -113,7 +113,7 @@ async function sendTooManyCalls({ gatewayUrl }: WatchedStack, seconds: number): 
   await sleep(seconds * secondMs);
 }
 
-/** One read of balances in thirty is answered by status 500, and each takes a while longer. */
+/** Has one read of balances in thirty answered by status 500, and each take a while longer. */
 async function failReads({ rpc }: WatchedStack, seconds: number): Promise<void> {
   using _ = rpc.trouble({ failEvery: 30, delayMs: 60 });
   await sleep(seconds * secondMs);

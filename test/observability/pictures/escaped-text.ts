@@ -1,4 +1,4 @@
-/** Text as HTML and SVG may have it, between tags and in quotes. */
+/** Escapes text for HTML and SVG, between tags and in quotes. */
 export function escapeText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

@@ -58,12 +58,12 @@ export function renderLineChart(chart: LineChart): string {
   return `<svg width="${width}" height="${height}">${grid.join("")}${renderTimes(range, x, height)}${renderMarks(chart, x)}${limit}${lines.join("")}</svg>`;
 }
 
-/** The colour of a series by its place. */
+/** Picks the colour of a series by its place. */
 export function pickColor(place: number): string {
   return lineColors[place % lineColors.length] ?? lineColors[0];
 }
 
-/** Whole steps that hold every value; from zero on unless the values are far from it. */
+/** Chooses whole steps that hold every value; from zero on unless the values are far from it. */
 function chooseTicks({ series, unit, threshold }: LineChart): readonly number[] {
   const values = series.flatMap((one) => one.values.filter((value) => value !== null));
   const most = values.reduce((found, value) => Math.max(found, value), -Infinity);

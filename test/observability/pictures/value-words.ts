@@ -26,7 +26,7 @@ const scales: Readonly<Record<string, Scale>> = {
   ],
 };
 
-/** The factor and the word by which a value of Grafana's unit is written, so that it has few digits. */
+/** Finds the factor and the word by which a value of Grafana's unit is written, so that it has few digits. */
 export function findScale(unit: string, value: number): Readonly<{ factor: number; word: string }> {
   const steps = scales[unit] ?? [[1, ""]];
   const [factor, word] = steps.find(([least]) => Math.abs(value) >= least) ??
@@ -34,7 +34,7 @@ export function findScale(unit: string, value: number): Readonly<{ factor: numbe
   return { factor, word };
 }
 
-/** A value in its unit, to three digits; heights and counts in full. */
+/** Writes a value in its unit, to three digits; heights and counts in full. */
 export function writeValue(unit: string, value: number): string {
   const { factor, word } = findScale(unit, value);
   const scaled = value / factor;

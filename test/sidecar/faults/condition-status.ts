@@ -4,7 +4,7 @@ import type { ConditionStatus, ConditionType } from "#status/condition.ts";
 /** The value of `gatehouse_condition` under each status. */
 export const metricValues = { True: 1, False: 0, Unknown: -1 } as const satisfies Record<ConditionStatus, number>;
 
-/** The status under which a condition has a reason; throws for one that it can't have. */
+/** Finds the status under which a condition has a reason; throws for one that it can't have. */
 export function findConditionStatus(type: ConditionType, reason: string): ConditionStatus {
   const statuses = ["True", "False", "Unknown"] as const;
   const found = statuses.find((status) => conditionReasons[type][status].some((known: string) => known === reason));

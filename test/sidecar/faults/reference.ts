@@ -20,7 +20,7 @@ export const strikingFaults: readonly Fault[] = [
   ...processFaults,
 ];
 
-/** The page of faults: the very table that the tests strike a node with. */
+/** Prints the page of faults: the very table that the tests strike a node with. */
 export function printFaultsReference(): string {
   return [
     "# Faults, and how they are reported",

@@ -3,7 +3,7 @@ import type { Verdict } from "#status/verdict.ts";
 import { findConditionStatus } from "./condition-status.ts";
 import type { Shown } from "./fault.ts";
 
-/** The verdict as a person reads it: its headline, and what stands below. */
+/** Formats the verdict as a person reads it: its headline, and what stands below. */
 export function formatVerdict({ title, message }: Verdict): string {
   return `${title}. ${message}`;
 }

@@ -27,7 +27,7 @@ try {
 }
 `;
 
-/** A fake node that demands as much of its node.conf as a devnet node, and that a sidecar has to correct first. */
+/** Starts a fake node that demands as much of its node.conf as a devnet node, and that a sidecar has to correct first. */
 async function startDemandingNode(): Promise<FakeNode> {
   const node = await createFakeNode();
   const { chain, storage } = JSON.parse(writeOwnedConfig(node.workspace, "node-7")) as Record<string, object>;
@@ -42,12 +42,12 @@ async function startDemandingNode(): Promise<FakeNode> {
   return node;
 }
 
-/** A devnet node whose node.conf is as desired, as a sidecar with state in `state` left it. */
+/** Starts a devnet node whose node.conf is as desired, as a sidecar with state in `state` left it. */
 export async function startDesiredDevnet(environment: Readonly<Record<string, string>> = {}) {
   return runCorrection(await startDevnetWorkspace(version), environment);
 }
 
-/** The same of a devnet node in `npm run test:long`, and else of a fake one. */
+/** Starts the same with a devnet node in `npm run test:long`, else with a fake one. */
 export async function startDesiredNode() {
   return isLong ? startDesiredDevnet() : runCorrection(await startDemandingNode());
 }

@@ -20,7 +20,7 @@ export type ComposeProject = AsyncDisposable &
     logs: (service: string) => Promise<string>;
   }>;
 
-/** The compose commands of this machine: Compose v2 as the plugin of docker, Compose v1 as a command. */
+/** Finds the compose commands of this machine: Compose v2 as the plugin of docker, Compose v1 as a command. */
 export async function composeCommands(): Promise<readonly (readonly [string, ...string[]])[]> {
   const known = [["docker", "compose"] as const, ["docker-compose"] as const];
   const working = await Promise.all(

@@ -14,7 +14,7 @@ export type TestContainer = AsyncDisposable &
 /** Image and command to run; `options` are those of `docker run`. */
 export type ContainerOptions = Readonly<{ image: string; options?: readonly string[]; command: readonly string[] }>;
 
-/** A name that no other run of the tests takes. */
+/** Creates a name that no other run of the tests takes. */
 export function createUniqueName(what: string): string {
   return `gatehouse-test-${what}-${randomUUID().slice(0, 8)}`;
 }

@@ -71,7 +71,7 @@ export function connectEngine(url: string): EngineApi {
   };
 }
 
-/** The text of a stream that the engine cuts into frames of 8 bytes of header and a payload (Engine API, "Attach to a container"). */
+/** Reads the text of a stream that the engine cuts into frames of 8 bytes of header and a payload (Engine API, "Attach to a container"). */
 function withoutFrames(stream: Buffer): string {
   const payloads: Buffer[] = [];
   for (let at = 0; at + 8 <= stream.length; at += 8 + stream.readUInt32BE(at + 4)) {

@@ -34,7 +34,7 @@ export type FacilitatorPlace = Readonly<{
   env?: Readonly<Record<string, string>>;
 }>;
 
-/** The settings of a facilitator under test as environment variables. */
+/** Builds the settings of a facilitator under test as environment variables. */
 export function buildFacilitatorEnvironment({
   rpcUrl,
   token,
@@ -82,7 +82,7 @@ export async function startFacilitator(place: FacilitatorPlace): Promise<Running
   };
 }
 
-/** A folder for ledgers that goes away with the test. */
+/** Creates a folder for ledgers that goes away with the test. */
 export async function createLedgerFolder(): Promise<AsyncDisposable & Readonly<{ path: (name: string) => string }>> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-facilitator-"));
   return {

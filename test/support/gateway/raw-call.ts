@@ -36,7 +36,7 @@ export async function ask(
   return { status: response.statusCode, headers: response.headers, text: await text(response) };
 }
 
-/** The code of the error that a JSON-RPC answer is, or undefined. */
+/** Reads the code of the error that a JSON-RPC answer is; undefined if it is no error. */
 export function readErrorCode(answer: string): number | undefined {
   return (JSON.parse(answer) as { error?: { code: number } }).error?.code;
 }
@@ -86,7 +86,7 @@ export function openRaw(
   };
 }
 
-/** A whole request as bytes. */
+/** Builds a whole request as bytes. */
 export function buildRequest(body: string, { address, headers = {} }: Pick<Asker, "address" | "headers"> = {}): string {
   const own = Object.entries({ ...(address === undefined ? {} : { "X-Forwarded-For": address }), ...headers });
   const lines = own.map(([name, value]) => `${name}: ${value}\r\n`).join("");

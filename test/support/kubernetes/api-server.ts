@@ -91,7 +91,7 @@ export async function startApiServer(): Promise<ApiServer> {
   };
 }
 
-/** JSON is YAML, which a kubeconfig is. */
+/** Describes an access as a kubeconfig; JSON is YAML, which that is. */
 function describeAccess({ url, token, ca }: Readonly<{ url: string; token: string; ca: string }>): object {
   const cluster = { server: url, "certificate-authority-data": Buffer.from(ca).toString("base64") };
   return {

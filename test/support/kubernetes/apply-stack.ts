@@ -24,7 +24,7 @@ export async function applyStack(
   return findings;
 }
 
-/** The pods that the controllers of a cluster would make of a stack's workloads, named as a StatefulSet names them. */
+/** Lists the pods that the controllers of a cluster would make of a stack's workloads, named as a StatefulSet names them. */
 export function listPods(manifests: readonly Manifest[]): readonly ClusterObject[] {
   return manifests.flatMap(({ kind, metadata, spec }) => {
     const template = findTemplate(kind, spec);
@@ -40,7 +40,7 @@ function findTemplate(kind: string, spec: Manifest["spec"]): Template | undefine
   return kind === "Deployment" || kind === "StatefulSet" ? (spec["template"] as Template) : undefined;
 }
 
-/** The account that pods without their own have. The cluster's controllers would make it. */
+/** Builds the account that pods without their own have. The cluster's controllers would make it. */
 export function buildDefaultAccount(namespace: string): ClusterObject {
   return { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace } };
 }

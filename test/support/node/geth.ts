@@ -13,7 +13,7 @@ export const gethChainId = 1_337;
 /** A geth that makes a block a second. Disposing of it ends it at once. */
 export type Geth = AsyncDisposable & Readonly<{ url: string; webSocketUrl: string }>;
 
-/** The path of geth on PATH; undefined when there is none. */
+/** Finds the path of geth on PATH; undefined if it is not there. */
 export function findGeth(): string | undefined {
   const directories = (process.env["PATH"] ?? "").split(delimiter);
   return directories.map((directory) => join(directory, "geth")).find(isExecutable);

@@ -6,7 +6,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 /** The oldest major version of Node that Gatehouse runs on, as `engines` in package.json says. */
 export const nodeNeeded = Number(packageJson.engines.node.replace(">=", ""));
 
-/** A `node` of this machine that is older than Gatehouse needs, outside of the project's own. */
+/** Finds a `node` of this machine that is older than Gatehouse needs, outside of the project's own. */
 export function findOldNode(): string | undefined {
   return (process.env["PATH"] ?? "")
     .split(delimiter)

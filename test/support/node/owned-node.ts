@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { until } from "#daemon/testing/until.ts";
 
-/** A node.conf with a node's own data and keys, as two nodes have them on one machine. */
+/** Writes a node.conf with a node's own data and keys, as two nodes have them on one machine. */
 export function writeOwnedConfig(directory: string, jobName: string): string {
   return JSON.stringify({
     chain: {
@@ -23,7 +23,7 @@ export function writeOwnedConfig(directory: string, jobName: string): string {
   });
 }
 
-/** A running node with its own data and keys, which needs no correction. */
+/** Starts a node with its own data and keys, which needs no correction. */
 export async function startOwnedNode(jobName: string): Promise<FakeNode> {
   const node = await createFakeNode();
   await writeFile(node.configPath, writeOwnedConfig(node.workspace, jobName));
@@ -31,7 +31,7 @@ export async function startOwnedNode(jobName: string): Promise<FakeNode> {
   return node;
 }
 
-/** The settings of `gatehouse sidecar` for a node. */
+/** Builds the settings of `gatehouse sidecar` for a node. */
 export function buildEnvironment(
   node: FakeNode,
   more: Readonly<Record<string, string>> = {},

@@ -4,7 +4,7 @@ import { isExecutable } from "../is-executable.ts";
 
 const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
-/** The path of a Chromium on PATH; undefined when there is none. */
+/** Finds the path of a Chromium on PATH; undefined if there is none. */
 export function findChromium(): string | undefined {
   const directories = (process.env["PATH"] ?? "").split(delimiter);
   return directories.flatMap((directory) => names.map((name) => join(directory, name))).find(isExecutable);

@@ -49,7 +49,7 @@ export async function takePicture(browser: Browser, options: PictureOptions): Pr
   return readPicture(await takeScreenshotAtRest(page));
 }
 
-/** A browser draws in several steps; the picture is of the last. */
+/** Takes a screenshot once two in a row are equal, because a browser draws in several steps. */
 async function takeScreenshotAtRest(page: Page): Promise<Buffer> {
   let before = await page.screenshot({ fullPage: true, animations: "disabled" });
   for (let shots = 1; shots < shotsMax; shots += 1) {

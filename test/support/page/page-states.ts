@@ -77,7 +77,7 @@ export const nodeGone: readonly ConditionReport[] = [
   { type: "RestartSettled", status: "False", reason: "BudgetExhausted", message: "A restart waits for its budget." },
 ];
 
-/** A node that was right for some minutes; a block a second, a load of 40 calls a second. */
+/** Serves a node that was right for some minutes; a block a second, a load of 40 calls a second. */
 export async function serveRightNode(options: ServedPageOptions = {}, minutes = 10) {
   const node = await servePage(options);
   node.setRight(sides);
@@ -92,7 +92,7 @@ export async function serveRightNode(options: ServedPageOptions = {}, minutes = 
   return { ...node, seconds: end / secondMs, height: 5_400_000 + end / secondMs };
 }
 
-/** The same after its process has ended. */
+/** Serves the same node after its process has ended. */
 export async function serveDeadNode(forMs: number, options: ServedPageOptions = {}) {
   const node = await serveRightNode(options, 8);
   node.set(...nodeGone);
@@ -106,7 +106,7 @@ export const waitingSteps = [
   "the node is restarted (it reads node.conf at its start)",
 ];
 
-/** A node that its sidecar does not touch before `gatehouse adopt`. */
+/** Serves a node that its sidecar does not touch before `gatehouse adopt`. */
 export async function serveWaitingNode() {
   const plan = { steps: waitingSteps, problems: [], digest: "0" };
   const node = await serveRightNode({ mode: "adopt", plan }, 1);
@@ -213,7 +213,7 @@ export const otherStates: readonly OtherState[] = [
   },
 ];
 
-/** A node that was right for three minutes, and has been in that state for one. */
+/** Serves a node that was right for three minutes, and has been in that state for one. */
 export async function serveState({ conditions, down }: OtherState) {
   const node = await serveRightNode({}, 3);
   node.set(...conditions);

@@ -38,7 +38,7 @@ export type ServedPageOptions = Readonly<{
 
 const looksEveryMs = 5_000;
 
-/** The page of a node whose past and present a test decides, minute by minute; the sidecar's own clock stands where the past ends. */
+/** Serves the page of a node whose past and present a test decides, minute by minute; the sidecar's own clock stands where the past ends. */
 export async function servePage({ mode = "enforce", plan, env = {}, watched = [] }: ServedPageOptions = {}) {
   let nowMs = Date.parse("2026-03-04T12:00:00Z");
   let health: NodeHealth = { answers: 0 };

@@ -11,7 +11,7 @@ export const client = mnemonicToAccount(mnemonic, { addressIndex: 1 });
 /** The embedded stack's payee (account 2). */
 export const payee = mnemonicToAccount(mnemonic, { addressIndex: 2 });
 
-/** A `fetch` that pays from the embedded stack's client. */
+/** Creates a `fetch` that pays from the embedded stack's client. */
 export function createClientFetch(): Fetch {
   return payingFetch({
     account: client,

@@ -18,7 +18,7 @@ export type TestAccount = Readonly<{
 /** Accounts that were made before: a mnemonic's seed takes milliseconds. */
 const made = new Map<number, TestAccount>();
 
-/** The account at an index of the test mnemonic: 0 settles, 1 pays, 2 is paid. */
+/** Returns the account at an index of the test mnemonic: 0 settles, 1 pays, 2 is paid. */
 export function testAccount(index: number): TestAccount {
   const known = made.get(index) ?? makeAccount(index);
   made.set(index, known);

@@ -69,7 +69,7 @@ export async function openMarket(): Promise<Market> {
   };
 }
 
-/** Environment of a resource server that verifies and settles by itself on a chain. */
+/** Builds the environment of a resource server that verifies and settles by itself on a chain. */
 export function buildSettlingEnvironment(
   { token, url }: Pick<PaymentChain, "token" | "url">,
   {
@@ -91,18 +91,18 @@ export function buildSettlingEnvironment(
   };
 }
 
-/** A folder that is gone when it is disposed of. */
+/** Creates a folder that is gone when it is disposed of. */
 export async function createTemporaryFolder(): Promise<AsyncDisposable & Readonly<{ path: string }>> {
   const path = await mkdtemp(join(tmpdir(), "gatehouse-shop-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** The URL that a resource server is reached at. */
+/** Finds the URL that a resource server is reached at. */
 export function findUrl(shop: ServiceProcess): string {
   return shop.urls["resource-server"] as string;
 }
 
-/** The URL at which a resource server reports how it is. */
+/** Finds the URL at which a resource server reports how it is. */
 export function findOperationsUrl(shop: ServiceProcess): string {
   return shop.urls["resource-server-operations"] as string;
 }

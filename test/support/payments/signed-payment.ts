@@ -7,7 +7,7 @@ import { client } from "./paying.ts";
 /** Difference from a good payment. Times in Unix seconds. */
 export type PaymentDeviation = Readonly<{ chainId?: number; validBefore?: bigint }>;
 
-/** A PAYMENT-SIGNATURE header for the requirements, signed by the embedded stack's client (EIP-3009). */
+/** Signs a PAYMENT-SIGNATURE header for the requirements, by the embedded stack's client (EIP-3009). */
 export async function signPaymentHeader(
   accepted: PaymentRequirements,
   deviation: PaymentDeviation = {},

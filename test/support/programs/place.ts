@@ -41,7 +41,7 @@ export function placeAmongPrograms(text: string, path: string): string | undefin
 /** The command that tests run: compiled, or the repository's own where `vitest.config.ts` names no programs. */
 export const gatehouseProgram = join(process.env["GATEHOUSE_TEST_PROGRAMS"] ?? root, "cli/gatehouse.js");
 
-/** A program of `test/support/`, by the name of its file, compiled or as it is. */
+/** Finds a program of `test/support/`, by the name of its file, compiled or as it is. */
 export function findTestProgram(name: `${string}.main.ts`): string {
   const programs = process.env["GATEHOUSE_TEST_PROGRAMS"];
   return programs === undefined
