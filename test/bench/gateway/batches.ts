@@ -17,7 +17,7 @@ local sent = math.random(1, 1000000) * 1000000
 local function call(id, method, params)
   return string.format('{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}', id, method, params)
 end
-function request()
+request = function()
   local calls = {}
   for place = 1, ${batchCalls} do
     sent = sent + 1

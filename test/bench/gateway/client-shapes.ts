@@ -31,11 +31,11 @@ local shapes = {
 ${chosen.map((shape) => `  ${formatLuaShape(shape)},`).join("\n")}
 }
 local sent, run = 0, 0
-function init()
+init = function()
   math.randomseed(os.time())
   run = math.random(0, 2 ^ 30)
 end
-function request()
+request = function()
   sent = sent + 1
   local shape = shapes[sent % #shapes + 1]
   local id, address = fmt("%d", sent), fmt("0x%032x%08x", run, sent)

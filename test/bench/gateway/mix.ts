@@ -10,7 +10,7 @@ local function call(method, params)
 end
 local heads, calls, logs = {}, {}, nil
 local sent = 0
-function init()
+init = function()
   heads = {
     call("eth_blockNumber", "[]"),
     call("eth_gasPrice", "[]"),
@@ -21,7 +21,7 @@ function init()
   end
   logs = call("eth_getLogs", '[{"fromBlock":"latest","toBlock":"latest"}]')
 end
-function request()
+request = function()
   sent = sent + 1
   local place = sent % 10
   if place < 6 then return heads[place % 3 + 1] end
