@@ -70,20 +70,20 @@ export async function startPostgres(): Promise<PostgresServer> {
       await within("the end of PostgreSQL", deadlineMs, exited);
     };
     await until("PostgreSQL takes connections", deadlineMs, async () => {
-      await query(admin, "SELECT 1");
+      await runStatement(admin, "SELECT 1");
       return true;
     });
   };
   await start();
-  await query(admin, `CREATE ROLE gatehouse LOGIN PASSWORD '${password}'`);
+  await runStatement(admin, `CREATE ROLE gatehouse LOGIN PASSWORD '${password}'`);
   let count = 0;
   return {
     createDatabase: async () => {
       count += 1;
-      await query(admin, `CREATE DATABASE ledger_${count} OWNER gatehouse`);
+      await runStatement(admin, `CREATE DATABASE ledger_${count} OWNER gatehouse`);
       return `postgresql://gatehouse:${encodeURIComponent(password)}@127.0.0.1:${port}/ledger_${count}`;
     },
-    query,
+    query: runStatement,
     stop: async () => end?.(),
     start,
     [Symbol.asyncDispose]: async () => {
@@ -93,7 +93,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-async function query(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+async function runStatement(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
   client.on("error", () => undefined);
   await client.connect();
