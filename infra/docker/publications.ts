@@ -34,18 +34,18 @@ export function listPublications(spec: ServiceSpec, options: PublishOptions): Pl
   const { publishAddress, hostPorts } = options;
   if (spec.name === "sidecar") {
     return {
-      ...published("rpc", publishAddress, hostPorts.gateway),
-      ...published("private-rpc", loopback, hostPorts.privateGateway),
-      ...published("status", loopback, hostPorts.status),
+      ...listPublished("rpc", publishAddress, hostPorts.gateway),
+      ...listPublished("private-rpc", loopback, hostPorts.privateGateway),
+      ...listPublished("status", loopback, hostPorts.status),
     };
   }
   if (spec.name === "resource-server") {
     return {
-      ...published("http", publishAddress, hostPorts.resourceServer),
-      ...published("operations", loopback, hostPorts.resourceServerOperations),
+      ...listPublished("http", publishAddress, hostPorts.resourceServer),
+      ...listPublished("operations", loopback, hostPorts.resourceServerOperations),
     };
   }
-  if (isForOperators(spec.name)) return published("http", loopback, hostPorts[spec.name]);
+  if (isForOperators(spec.name)) return listPublished("http", loopback, hostPorts[spec.name]);
   return Object.fromEntries(
     spec.ports
       .filter((port) => port.audience === "peers")
@@ -59,6 +59,6 @@ function isForOperators(name: ServiceName): name is (typeof forOperators)[number
   return forOperators.some((one) => one === name);
 }
 
-function published(port: string, address: string, hostPort: number | undefined): Placement["published"] {
+function listPublished(port: string, address: string, hostPort: number | undefined): Placement["published"] {
   return hostPort === undefined ? {} : { [port]: { address, port: hostPort } };
 }

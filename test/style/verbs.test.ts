@@ -13,7 +13,7 @@ const verbs = new Set(
   explain explains fail fetch find finish fit flush follow forecast forget format from gather get give grow guard hang
   has hash hasten hold identify insert inspect install is join judge keep lift limit link lint list listen load locate
   lock log look looks make mark mask may measure memoize merge migrate mine mount must name names needs note notify observe
-  on open outlives parse pass pause pick poll post prefer preflight prepare print prove purchase put quote raise reach
+  on open outlives parse pass pause pick poll post prefer preflight prepare print prove purchase put query quote raise reach
   read recognize record redact refuse register release remember remove rename render repeat replace report request
   require resolve restart restore resume return revert rewrite roll run save scale schedule scrape see select sell sells
   send serialize serve serves set share show shows shut sign simulate skip sort spawn split spread start steer stop
