@@ -12,8 +12,8 @@ const strictReportsAfterMs = 700;
 
 /** The node: JSON-RPC with a height that rises by itself. It reads node.conf at its start only. */
 export const nodeProgram = ({ profile }: FakePrograms) => `
-import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+const { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } = require("node:fs");
+const { createServer } = require("node:http");
 const strict = ${profile === "strict"};
 const port = Number(readFileSync("../port", "utf8"));
 const beganMs = performance.now();
@@ -73,11 +73,16 @@ setTimeout(open, Math.max(opensAfter, strict ? ${strictOpensAfterMs} : 0));
 export const opsProgram = ({ profile }: FakePrograms) => `
 const { spawn } = require("node:child_process");
 const { readFileSync, rmSync } = require("node:fs");
+const { connect } = require("node:net");
 const strict = ${profile === "strict"};
-const port = readFileSync("../port", "utf8");
+const port = Number(readFileSync("../port", "utf8"));
 const [verb] = process.argv.slice(2);
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const answers = () => fetch("http://127.0.0.1:" + port, { method: "POST", body: '{"id":1,"method":"eth_blockNumber"}' }).then(() => true, () => false);
+// Not by fetch, whose own start costs as much as the rest of this program.
+const answers = () => new Promise((resolve) => {
+  const socket = connect(port, "127.0.0.1", () => resolve(true)).on("error", () => resolve(false));
+  socket.on("connect", () => socket.destroy());
+});
 const fail = (words) => { console.error(words); process.exit(strict ? 0 : 1); };
 const pid = () => { try { return Number(readFileSync("../node.pid", "utf8")); } catch { return 0; } };
 (async () => {
@@ -89,7 +94,7 @@ const pid = () => { try { return Number(readFileSync("../node.pid", "utf8")); } 
     while (await answers()) await wait(10);
     return;
   }
-  const child = spawn(process.execPath, ["node-process.mjs"], { detached: true, stdio: "ignore" });
+  const child = spawn(process.execPath, ["node-process.cjs"], { detached: true, stdio: "ignore" });
   let exit;
   child.on("exit", (code) => { exit = code; });
   while (strict ? pid() !== child.pid : !(await answers())) {
@@ -100,17 +105,31 @@ const pid = () => { try { return Number(readFileSync("../node.pid", "utf8")); } 
 })();
 `;
 
-/** The command-line tool. A strict one knows no \`--version\`, queries the running node, and prints two of PruneInfo's five fields. */
+/**
+ * The command-line tool, a script of the shell: it is run at each look, and Node's start would be all of its cost. A strict one knows no `--version`,
+ * queries the running node, and prints two of PruneInfo's five fields.
+ */
 export const nodeCliProgram = ({ profile }: FakePrograms) => `
-const { existsSync, readFileSync, writeFileSync } = require("node:fs");
-const strict = ${profile === "strict"};
-const fail = (words) => { console.error(words); process.exit(strict ? 0 : 2); };
-const args = process.argv.slice(2);
-if (args[0] === "--version" && !strict) { console.log("node_cli v" + readFileSync("../version", "utf8")); process.exit(0); }
-if (args[0] !== "prune" || args[1] !== "--c") fail("error: usage: node_cli prune --c <config_path> --get|--enable_auto_prune");
-if (strict && !existsSync("../node.pid")) fail("error: the node does not run");
-if (args[3] === "--enable_auto_prune") writeFileSync("../pruning", "1");
-const on = existsSync("../pruning") ? 1 : 0;
-if (strict) console.log("\\n PruneInfo\\n\\tenable_auto_prune\\t   " + on + "\\n   auto_prune_reserved_window   =100000 \\n");
-else console.log("PruneInfo:\\nenable_auto_prune: " + on + "\\nauto_prune_reserved_window: 100000\\nprune_reserved_version: 1\\nflushed_version: 2\\nreal_prune_reserved_version: 1");
+strict=${profile === "strict" ? "yes" : "no"}
+fail() {
+  echo "$1" >&2
+  [ $strict = yes ] && exit 0
+  exit 2
+}
+if [ "$1" = --version ] && [ $strict = no ]; then
+  # The file has no end of line.
+  read -r version <../version || :
+  echo "node_cli v$version"
+  exit 0
+fi
+[ "$1" = prune ] && [ "$2" = --c ] || fail "error: usage: node_cli prune --c <config_path> --get|--enable_auto_prune"
+[ $strict = yes ] && [ ! -e ../node.pid ] && fail "error: the node does not run"
+[ "$4" = --enable_auto_prune ] && printf 1 >../pruning
+on=0
+[ -e ../pruning ] && on=1
+if [ $strict = yes ]; then
+  printf '\\n PruneInfo\\n\\tenable_auto_prune\\t   %s\\n   auto_prune_reserved_window   =100000 \\n\\n' $on
+else
+  printf 'PruneInfo:\\nenable_auto_prune: %s\\nauto_prune_reserved_window: 100000\\nprune_reserved_version: 1\\nflushed_version: 2\\nreal_prune_reserved_version: 1\\n' $on
+fi
 `;

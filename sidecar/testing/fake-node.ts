@@ -78,9 +78,9 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
   const [port = 0] = await findFreePorts(1);
   const programs = { profile: testProfile };
   await writeFile(join(workspace, "port"), String(port));
-  await writeScript(join(binDirectory, "node-process.mjs"), nodeProgram(programs));
+  await writeScript(join(binDirectory, "node-process.cjs"), nodeProgram(programs));
   await writeScript(join(binDirectory, "ops"), opsProgram(programs));
-  await writeScript(join(binDirectory, "node_cli"), nodeCliProgram(programs));
+  await writeScript(join(binDirectory, "node_cli"), nodeCliProgram(programs), "/bin/sh");
   const install = (version: string) => writeFile(join(workspace, "version"), version);
   await install("0.16.2");
   const ops = async (...words: readonly string[]) => run("./ops", words, { cwd: binDirectory });
@@ -110,12 +110,10 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
       await mkdir(directory, { recursive: true });
       await writeFile(join(directory, "release-version"), version);
       const ruin =
-        kind === "good"
-          ? ""
-          : `import { writeFileSync as ruin } from "node:fs"; ruin("../data/chain", "ruined"); process.exit(3);`;
-      await writeScript(join(directory, "node-process.mjs"), ruin + rewriteForRelease(nodeProgram(programs)));
+        kind === "good" ? "" : `require("node:fs").writeFileSync("../data/chain", "ruined"); process.exit(3);`;
+      await writeScript(join(directory, "node-process.cjs"), ruin + rewriteForRelease(nodeProgram(programs)));
       await writeScript(join(directory, "ops"), opsProgram(programs));
-      await writeScript(join(directory, "node_cli"), rewriteForRelease(nodeCliProgram(programs)));
+      await writeScript(join(directory, "node_cli"), rewriteForRelease(nodeCliProgram(programs)), "/bin/sh");
       return directory;
     },
     version: () => readFile(join(binDirectory, "release-version"), "utf8").catch(() => read("version")),
@@ -164,8 +162,8 @@ function rewriteForRelease(program: string): string {
   return program.replaceAll("../version", "./release-version");
 }
 
-async function writeScript(path: string, body: string): Promise<void> {
-  await writeFile(path, `#!${process.execPath}\n${body}`);
+async function writeScript(path: string, body: string, interpreter = process.execPath): Promise<void> {
+  await writeFile(path, `#!${interpreter}\n${body}`);
   await chmod(path, 0o755);
 }
 

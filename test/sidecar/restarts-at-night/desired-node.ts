@@ -18,7 +18,7 @@ export const patient = {
 
 /** Checks that a devnet node makes at its start and a fake node lacks: a node.conf that can be read, storage settings of the right kind, its key. */
 const demands = `
-import { existsSync as isThere, readFileSync as readText } from "node:fs";
+const { existsSync: isThere, readFileSync: readText } = require("node:fs");
 try {
   const { chain, storage } = JSON.parse(readText("node.conf", "utf8"));
   if (typeof storage.mygrid_conf !== "object" || !isThere(chain.secret_config.domain_key_path)) process.exit(3);
@@ -35,7 +35,7 @@ async function startDemandingNode(): Promise<FakeNode> {
   await node.save(config.replace("storage_cetina_job_name", "pamir_cetina_job_name"));
   await mkdir(join(node.workspace, "keys"));
   for (const name of ["domain", "stabilizing"]) await writeFile(join(node.workspace, "keys", `${name}.key`), "a key");
-  const program = join(node.binDirectory, "node-process.mjs");
+  const program = join(node.binDirectory, "node-process.cjs");
   const [shebang = "", ...lines] = (await readFile(program, "utf8")).split("\n");
   await writeFile(program, [shebang, demands, ...lines].join("\n"));
   await node.start();

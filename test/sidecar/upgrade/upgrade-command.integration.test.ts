@@ -20,7 +20,7 @@ test("a corrupting version is rolled back: programs, old data and old node.conf,
   await using settled = await startSettledFake();
   const { node, upkeep } = settled;
   const before = await node.config();
-  const program = () => readFile(join(node.binDirectory, "node-process.mjs"), "utf8");
+  const program = () => readFile(join(node.binDirectory, "node-process.cjs"), "utf8");
   const [programs, old] = [await readdir(node.binDirectory), await program()];
   const height = await readHeight(node);
   const failed = await upgradeDevnet(upkeep, await node.release("0.16.2", "corrupting"));

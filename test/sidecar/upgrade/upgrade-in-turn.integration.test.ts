@@ -53,10 +53,9 @@ async function startNode() {
 /** A release that has other blocks where a node's workspace has a file `forks`. */
 async function makeRelease(node: FakeNode): Promise<string> {
   const release = await node.release("0.16.2", "good");
-  const program = join(release, "node-process.mjs");
+  const program = join(release, "node-process.cjs");
   const [shebang = "", ...rest] = (await readFile(program, "utf8")).split("\n");
-  const forks =
-    'import { existsSync as has, writeFileSync as mark } from "node:fs"; if (has("../forks")) mark("../data/forked", "");';
+  const forks = 'const fs = require("node:fs"); if (fs.existsSync("../forks")) fs.writeFileSync("../data/forked", "");';
   await writeFile(program, [shebang, forks, ...rest].join("\n"));
   return release;
 }
