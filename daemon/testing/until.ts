@@ -7,7 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
  */
 export const generousMs = 40_000;
 
-const lookEveryMs = 10;
+/** Time between two looks: four times as long as one takes, so that those of a service's metrics don't keep two processes busy. */
+const pauseAfter = (tookMs: number) => sleep(Math.min(Math.max(10, 4 * tookMs), 100));
 
 /**
  * Waits until `condition` gives something other than undefined or false, and returns it.
@@ -22,6 +23,7 @@ export async function until<T>(
   const deadline = performance.now() + deadlineMs;
   let last: unknown;
   for (;;) {
+    const beganMs = performance.now();
     try {
       const value = await condition();
       if (value !== undefined && value !== false) return value;
@@ -29,7 +31,7 @@ export async function until<T>(
       last = error;
     }
     if (performance.now() > deadline) throw new Error(`not within ${deadlineMs} ms: ${what}`, { cause: last });
-    await sleep(lookEveryMs);
+    await pauseAfter(performance.now() - beganMs);
   }
 }
 
@@ -41,9 +43,10 @@ export async function readUntil<T>(
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {
+    const beganMs = performance.now();
     const value = await read();
     if (isRight(value)) return value;
     if (performance.now() > deadline) throw new Error(`still ${JSON.stringify(value)} after ${withinMs} ms`);
-    await sleep(lookEveryMs);
+    await pauseAfter(performance.now() - beganMs);
   }
 }
