@@ -21,6 +21,7 @@ export const sizedTests = [
   "test/facilitator/crash.integration.test.ts",
   "test/bounds/{engine-proxy,gateway-answers,gateway-callers,gateway-connections,gateway-websockets,overview,payments,sidecar}.integration.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
+  "test/gateway/memory-bounds.integration.test.ts",
   "test/ledger/replicas.integration.test.ts",
   "test/resource-server/hand-over/hand-over.integration.test.ts",
   "test/sidecar/hand-over/{hand-over,kept-settings}.integration.test.ts",
