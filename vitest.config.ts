@@ -12,7 +12,7 @@ const upkeepTests = [
   "test/sidecar/upgrade/upgrade.integration.test.ts",
 ];
 
-/** Tests whose size the variables of `long` set: a slice in `npm test`, all of it in `npm run test:long`. */
+/** Tests whose size the variables of `long` set: a slice in `npm test`, all of it in `npm run test:long`. Those of pages start the clone's TypeScript there. */
 export const sizedTests = [
   "facilitator/settlement/leader/leader.test.ts",
   "gateway/json-rpc/known-messages.test.ts",
@@ -22,6 +22,7 @@ export const sizedTests = [
   "test/bounds/{engine-proxy,gateway-answers,gateway-callers,gateway-connections,gateway-websockets,overview,payments,sidecar}.integration.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
   "test/gateway/memory-bounds.integration.test.ts",
+  "test/docs/command-blocks.e2e.test.ts",
   "test/ledger/replicas.integration.test.ts",
   "test/resource-server/hand-over/hand-over.integration.test.ts",
   "test/sidecar/hand-over/{hand-over,kept-settings}.integration.test.ts",

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "#daemon/testing/until.ts";
 import { runGatehouse } from "../support/run-command.ts";
+import { gatehouseProgram } from "../support/programs/place.ts";
 
-const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const address = `0x${"aa".repeat(20)}`;
 
 describe("gatehouse", () => {
@@ -84,9 +84,13 @@ describe("gatehouse", () => {
     onTestFinished(() => rm(directory, { recursive: true }));
     const script = join(directory, "completion.bash");
     await writeFile(script, (await runGatehouse(["completion", "bash"])).stdout);
-    await writeFile(join(directory, "gatehouse"), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`, {
-      mode: 0o755,
-    });
+    await writeFile(
+      join(directory, "gatehouse"),
+      `#!/bin/sh\nexec "${process.execPath}" "${gatehouseProgram}" "$@"\n`,
+      {
+        mode: 0o755,
+      },
+    );
     const completed = (...words: readonly string[]) =>
       execFileSync(
         "bash",
@@ -203,10 +207,14 @@ describe("a command that has not requested signals", () => {
     "ends by itself on %s, as it must where it is the first process of a container",
     async (signal, status) => {
       await using silent = await silentServer();
-      const child = spawn(process.execPath, [program, "pay", silent.url, "--max-amount", "1", "--asset", address], {
-        env: { PATH: process.env["PATH"] ?? "", GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` },
-        stdio: "ignore",
-      });
+      const child = spawn(
+        process.execPath,
+        [gatehouseProgram, "pay", silent.url, "--max-amount", "1", "--asset", address],
+        {
+          env: { PATH: process.env["PATH"] ?? "", GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` },
+          stdio: "ignore",
+        },
+      );
       await silent.asked;
       child.kill(signal);
       // Ended by the signal itself would be [null, signal], and never where the kernel drops it.
@@ -217,7 +225,7 @@ describe("a command that has not requested signals", () => {
 
 /** Starts a service that needs nothing, and waits until it takes requests. */
 async function startedService() {
-  const child = fork(program, ["upstream"], {
+  const child = fork(gatehouseProgram, ["upstream"], {
     env: { ...process.env, GATEHOUSE_UPSTREAM_LISTEN_PORT: "0" },
     silent: true,
   });

@@ -6,9 +6,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { hasPrometheus, withoutPrometheus } from "../support/prometheus/prometheus.ts";
+import { gatehouseProgram } from "../support/programs/place.ts";
 
 const root = join(import.meta.dirname, "../..");
-const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
 /** Starts Prometheus as the stack does, in a process that then does nothing but live. */
 const starter = `
@@ -44,10 +44,14 @@ describe("npm start -- --observe on a machine without Prometheus", () => {
   it("starts nothing, and says what to install", () => {
     const folder = mkdtempSync(join(tmpdir(), "gatehouse-observe-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    const { status, stderr } = spawnSync(process.execPath, [program, "stack", "--observe", "--state-dir", folder], {
-      env: { PATH: folder, HOME: folder },
-      encoding: "utf8",
-    });
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [gatehouseProgram, "stack", "--observe", "--state-dir", folder],
+      {
+        env: { PATH: folder, HOME: folder },
+        encoding: "utf8",
+      },
+    );
     expect(stderr).toMatch(
       /`prometheus`, which is not on PATH\. Install it \(Debian and Ubuntu: `apt install prometheus`/,
     );
@@ -55,7 +59,7 @@ describe("npm start -- --observe on a machine without Prometheus", () => {
   });
 
   it("refuses an invalid port", () => {
-    const { status, stderr } = spawnSync(process.execPath, [program, "stack", "--observe", "70000"], {
+    const { status, stderr } = spawnSync(process.execPath, [gatehouseProgram, "stack", "--observe", "70000"], {
       encoding: "utf8",
     });
     expect(stderr).toMatch(/--observe.*Expected a port/);

@@ -4,13 +4,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-
-const program = join(import.meta.dirname, "../../cli/gatehouse.js");
+import { gatehouseProgram } from "../support/programs/place.ts";
 
 /** Starts a service, prints its process id once it is ready, and reads what it prints. */
 const parent = `
 import { spawn } from "node:child_process";
-const child = spawn(process.execPath, [${JSON.stringify(program)}, "upstream"], { stdio: ["ignore", "pipe", "pipe", "ipc"] });
+const child = spawn(process.execPath, [${JSON.stringify(gatehouseProgram)}, "upstream"], { stdio: ["ignore", "pipe", "pipe", "ipc"] });
 for (const stream of [child.stdout, child.stderr]) stream.resume();
 child.once("message", () => console.log(child.pid));
 `;

@@ -8,8 +8,7 @@ import { openMarket, payee, payer, createTemporaryFolder, findUrl, type Market }
 import { runGatehouse } from "../support/run-command.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-
-const program = join(import.meta.dirname, "../../cli/gatehouse.js");
+import { gatehouseProgram } from "../support/programs/place.ts";
 
 let market: Market;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
@@ -109,7 +108,10 @@ it("goes on without a chain's endpoint that does not answer, and never shows its
 it("says what a payment may yet cost when it is stopped after it has signed", async () => {
   market.upstream.behave("hang");
   const args = ["pay", url, ...allowed, "--key-file", payerFile];
-  const child = spawn(process.execPath, [program, ...args], { env: { PATH: "" }, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(process.execPath, [gatehouseProgram, ...args], {
+    env: { PATH: "" },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   let stderr = "";
   child.stderr.on("data", (chunk: Buffer) => (stderr += String(chunk)));
   await until("the payment is on its way", generousMs, () => market.upstream.hits() === 1);
@@ -122,7 +124,7 @@ it("says what a payment may yet cost when it is stopped after it has signed", as
 
 it("says what a shell has made of the amount", async () => {
   const line = `"$NODE" "$PROGRAM" pay ${url} --max-amount "$0.05" --asset ${market.chain.token} --key-file ${payerFile}`;
-  const env = { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM: program };
+  const env = { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM: gatehouseProgram };
   const child = spawn("bash", ["-c", line], { env, stdio: ["ignore", "ignore", "pipe"] });
   const stderr = text(child.stderr);
   expect([await once(child, "exit"), await stderr]).toEqual([

@@ -2,12 +2,12 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { expect, test } from "vitest";
 import { downStatus, rightStatus } from "#status/testing/sample-status.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { gatehouseProgram } from "../support/programs/place.ts";
 
-const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
 const hasTerminals = spawnSync("script", ["--version"]).status === 0;
 const why = hasTerminals ? "" : " (skipped: script of util-linux is not there)";
@@ -17,7 +17,7 @@ const closeScreen = "\u001b[?25h\u001b[?1049l";
 
 /** `gatehouse top` on a terminal; the settings of that terminal are printed once it has ended. */
 function startTop(url: string) {
-  const command = `${program} top --every 1 --url ${url}; status=$?; stty -a; exit $status`;
+  const command = `${gatehouseProgram} top --every 1 --url ${url}; status=$?; stty -a; exit $status`;
   const child = spawn("script", ["--quiet", "--flush", "--return", "--command", command, "/dev/null"], {
     env: { ...process.env, PATH: path, TERM: "xterm" },
     stdio: ["pipe", "pipe", "inherit"],

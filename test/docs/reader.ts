@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { within } from "#daemon/time.ts";
 import { until } from "#daemon/testing/until.ts";
+import { gatehouseProgram } from "../support/programs/place.ts";
 import type { CommandBlock } from "./command-block.ts";
 import { findFirstDifference } from "./printed-output.ts";
 
-const root = join(import.meta.dirname, "../..");
 const ownNetwork = ["--user", "--map-root-user", "--net"];
 
 /** Whether this user may make networks, in which every port is free. */
@@ -37,8 +37,7 @@ export async function createReader(): Promise<Reader> {
   resources.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 }));
   const binaries = join(folder, "node_modules/.bin");
   await mkdir(binaries, { recursive: true });
-  for (const name of ["gatehouse", "gatehouse-evm"])
-    await symlink(join(root, "cli/gatehouse.js"), join(binaries, name));
+  for (const name of ["gatehouse", "gatehouse-evm"]) await symlink(gatehouseProgram, join(binaries, name));
   const network = resources.use(await openNetwork());
   const env = {
     PATH: [binaries, dirname(process.execPath), process.env["PATH"]].join(":"),

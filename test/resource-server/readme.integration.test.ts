@@ -10,8 +10,8 @@ import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { readShellBlocks } from "../support/readme-blocks.ts";
 import { until } from "#daemon/testing/until.ts";
 import { openMarket, payee, payer, createTemporaryFolder, type Market } from "../support/payments/shop.ts";
+import { gatehouseProgram } from "../support/programs/place.ts";
 
-const root = join(import.meta.dirname, "../..");
 const env = { PATH: `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}` };
 
 let market: Market;
@@ -27,7 +27,7 @@ async function cleanFolder() {
   const { keys } = locateStateDirectory(join(folder.path, createStackCommand().opts().stateDir));
   await mkdir(binaries, { recursive: true });
   await mkdir(keys, { recursive: true });
-  await symlink(join(root, "cli/gatehouse.js"), join(binaries, "gatehouse-evm"));
+  await symlink(gatehouseProgram, join(binaries, "gatehouse-evm"));
   await writeFile(join(keys, "client"), `${payer.privateKey}\n`);
   return folder;
 }
