@@ -47,6 +47,8 @@ const answers = {
   debug_protocolVersion: protocolVersion,
 };
 const server = createServer(async (request, response) => {
+  // It has no WebSocket.
+  if (request.method !== "POST") return response.writeHead(404).end();
   let body = "";
   for await (const chunk of request) body += chunk;
   const { method, id, params = [] } = JSON.parse(body);
