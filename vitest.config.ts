@@ -23,6 +23,7 @@ export const sizedTests = [
   "test/gateway/listener/fast-path.integration.test.ts",
   "test/gateway/memory-bounds.integration.test.ts",
   "test/docs/command-blocks.e2e.test.ts",
+  "test/infra/changed-secret.integration.test.ts",
   "test/ledger/replicas.integration.test.ts",
   "test/resource-server/hand-over/hand-over.integration.test.ts",
   "test/sidecar/hand-over/{hand-over,kept-settings}.integration.test.ts",

@@ -13,20 +13,22 @@ import {
 } from "../../infra/services/service-spec.ts";
 import { sidecarSpec } from "../../infra/services/sidecar-spec.ts";
 import { pause } from "#daemon/time.ts";
+import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startCallers } from "../support/gateway/callers.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/node/devnet-workspace.ts";
+import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const [before, after] = ["token-of-before-the-rotation-0000001", "token-of-after-the-rotation-00000002"];
 const resources = new AsyncDisposableStack();
-let node: DevnetWorkspace;
+let node: Pick<DevnetWorkspace, "workspace" | "httpUrl"> & Partial<Pick<DevnetWorkspace, "webSocketUrl">>;
 let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "gatehouse-changed-secret-"));
   resources.defer(() => rm(folder, { recursive: true }));
-  node = resources.use(await startDevnetWorkspace("0.16.2"));
+  node = resources.use(await (isLong ? startDevnetWorkspace("0.16.2") : startFakeNode()));
 }, 120_000);
 afterAll(() => resources.disposeAsync());
 
@@ -45,7 +47,11 @@ function specWith(controlToken: string, rereadIntervalMs = 30_000): ServiceSpec 
     volumeGrowth: undefined,
     publicProxies: undefined,
     settings: {
-      node: { workspace: node.workspace, httpUrl: node.httpUrl, webSocketUrl: node.webSocketUrl },
+      node: {
+        workspace: node.workspace,
+        httpUrl: node.httpUrl,
+        ...(node.webSocketUrl && { webSocketUrl: node.webSocketUrl }),
+      },
       listen: { host: "127.0.0.1", port: 0 },
       upkeep: { controlToken, rereadIntervalMs, stateDirectory: join(folder, "state") },
       restart: { driver: "none" },
