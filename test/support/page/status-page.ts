@@ -18,7 +18,7 @@ const looks = [
 ] as const;
 
 /** Both widths and both schemes in a long run; else one pair of them, by the state and the seed, so that each is looked at on some day. */
-function looksOf(state: string) {
+function chooseLooks(state: string) {
   const at = [...state].reduce((sum, letter) => sum + letter.charCodeAt(0), seed) % looks.length;
   return isLong ? looks : looks.slice(at, at + 1);
 }
@@ -73,7 +73,7 @@ export async function openHealthyPage(browser: Browser, url: string): Promise<St
  */
 export async function expectWellMade(page: Page, state: string): Promise<void> {
   const folder = process.env["GATEHOUSE_TEST_SCREENSHOTS"];
-  for (const { name, width, colorScheme } of looksOf(state)) {
+  for (const { name, width, colorScheme } of chooseLooks(state)) {
     await page.setViewportSize({ width, height: width === 320 ? 740 : 900 });
     await page.emulateMedia({ colorScheme });
     const where = `${state}, ${name}`;
