@@ -88,7 +88,7 @@ function followToEnd(child: Child, file: string, options: ProcessOptions): Promi
     for (const emitter of [child, child.stdout, child.stderr]) {
       emitter.on("error", (error) => end("Failed", `can't be followed (${describeCode(error)}) and was ended.`));
     }
-    const stop = () => end("Failed", "was ended because the sidecar stops.");
+    const stop = () => end("Failed", "was ended because Gatehouse stops.");
     const late = () =>
       end("TimedOut", `did not finish within ${options.timeoutMs} ms and was ended; run it by hand to see why.`);
     const timeout = createRunningTimeout(options.timeoutMs);

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { Agent } from "undici";
-import type { z } from "zod";
+import { z } from "zod";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 import { controlPath } from "./control-answers.ts";
@@ -101,7 +101,7 @@ async function requestAt<Schema extends z.ZodType>(
       signal: createRunningTimeout(timeoutMs),
     });
     const text = await response.body.text();
-    if (response.statusCode !== 200) throw new ControlError(explainRefusal(place, response.statusCode));
+    if (response.statusCode !== 200) throw new ControlError(explainRefusal(place, response.statusCode, text));
     const parsed = answer.safeParse(JSON.parse(text));
     if (parsed.success) return parsed.data;
     throw new ControlError(
@@ -118,11 +118,25 @@ async function requestAt<Schema extends z.ZodType>(
   }
 }
 
-function explainRefusal(place: string, status: number): string {
-  if (status === 401 || status === 400) return `${place} refuses the token; give that of upkeep.controlToken.`;
+/** Body in which the control says why it refuses. */
+const refusalBody = z.object({ error: z.string() });
+
+function explainRefusal(place: string, status: number, text: string): string {
   if (status === 404)
     return `${place} has no control: set upkeep.controlToken for its sidecar, or use --state-directory.`;
+  const refusal = status === 400 || status === 503 ? readRefusal(text) : undefined;
+  if (refusal !== undefined) return `${place} refuses the request: ${refusal}.`;
+  // Without such a body: a malformed Authorization header comes of a token that is as wrong as any other.
+  if (status === 401 || status === 400) return `${place} refuses the token; give that of upkeep.controlToken.`;
   return `${place} answered with status ${status}; look at the sidecar's log.`;
+}
+
+function readRefusal(text: string): string | undefined {
+  try {
+    return refusalBody.safeParse(JSON.parse(text)).data?.error;
+  } catch {
+    return undefined;
+  }
 }
 
 function readErrorCode(cause: unknown): string {

@@ -240,7 +240,7 @@ describe.skipIf(!isThere)(`copies that begin while the node runs${skipped}`, () 
       (names) => names.includes("runs"),
     );
     stop.abort();
-    await expect(copied).rejects.toThrow("because the sidecar stops");
+    await expect(copied).rejects.toThrow("because Gatehouse stops");
     await expect(copyRunningStores(record, options({ timeoutMs: 500 }), clocks)).rejects.toThrow(
       "upgrade.preCopyTimeoutMs",
     );

@@ -53,11 +53,16 @@ export async function findStores(
   if (problem !== undefined) return { ok: false, problem };
   const stores = paths.map((path, index) => {
     const directory = join(dirname(path), workDirectory, id);
-    const name = index === 0 ? "data" : `data-${index + 1}`;
+    const name = formatCopyName(index);
     return { path, copy: join(directory, name), aside: join(directory, `${name}-of-the-new-version`) };
   });
   const [first] = paths;
   return { ok: true, stores, directory: join(dirname(first ?? "/"), workDirectory, id) };
+}
+
+/** Formats the name of a store's copy in the directory of an upgrade. */
+export function formatCopyName(index: number): string {
+  return index === 0 ? "data" : `data-${index + 1}`;
 }
 
 /** Size of the data, free space next to them, and whether the file system clones, so that a copy takes hardly any of it. */

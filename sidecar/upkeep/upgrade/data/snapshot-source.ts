@@ -2,7 +2,7 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, sep } from "node:path";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { listUpgradeDirectories, type UpgradeRecord, type UpgradeStore } from "../../state/upgrade-record.ts";
-import { measureCopy, isWorkPlace } from "./data-stores.ts";
+import { formatCopyName, measureCopy, isWorkPlace } from "./data-stores.ts";
 
 /** Source of the data of each store, or why there is none. */
 export type FoundSnapshot = Readonly<{ ok: true; sources: readonly string[] } | { ok: false; problem: string }>;
@@ -48,11 +48,6 @@ export async function findSnapshot(
 
 const noneKept =
   "no upgrade has kept a copy of the data (upgrade.keepSnapshot); name a directory or a tar archive with them";
-
-/** Formats the name of a copy in the directory of an upgrade. */
-function formatCopyName(index: number): string {
-  return index === 0 ? "data" : `data-${index + 1}`;
-}
 
 /** Finds the real path; undefined if there is nothing. */
 async function findPath(path: string): Promise<string | undefined> {

@@ -164,3 +164,26 @@ test("a command that is advised is for the same URL, without its token and crede
   expect(asked).toContain(`gatehouse status --url ${listener.url} shows how it goes.\n`);
   expect(`${held}${asked}`).not.toMatch(/a-token|a-password/);
 });
+
+test("a refusal says what the sidecar says, and only a wrong token is called one", async () => {
+  const token = "a-token-of-thirty-two-characters-or-more";
+  let current: UpkeepControl | undefined;
+  const app = createApp({ bodyLimitBytes: 1_024 }, { log });
+  addGuardedControlRoutes(app, () => current, new Secret(token));
+  await using listener = await listenHttp(app, { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000 });
+  const { url } = listener;
+  const target = { kind: "url", url, token } as const;
+  const resume = { path: "/resume", answer: resumeAnswer } as const;
+  await expect(requestControl(target, resume)).rejects.toThrow(
+    `${url} refuses the request: the sidecar is starting; try again in a moment.`,
+  );
+  current = control;
+  await expect(requestControl(target, { ...resume, path: "/adopt", body: {} })).rejects.toThrow(
+    `${url} refuses the request: expected {"digest": "…"} of the plan that was seen.`,
+  );
+  for (const wrong of [`${token}x`, "a token with blanks"]) {
+    await expect(requestControl({ ...target, token: wrong }, resume)).rejects.toThrow(
+      `${url} refuses the token; give that of upkeep.controlToken.`,
+    );
+  }
+});
