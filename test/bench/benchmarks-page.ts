@@ -33,8 +33,8 @@ The gateway's parts are chosen by \`--only\` (\`clients\`, \`proxies\`, \`small\
 (\`npm run bench -- upkeep kills\`). \`--rounds\` and \`--seconds\` set how often and how long the gateway's are measured; many short rounds suit a shared machine. With
 \`--save\`, \`--note\` says what else the machine did.
 
-The part \`clients\` sends what real clients send: \`test/bench/gateway/client-shapes.json\` has a call of each as it came over the wire, with the version that sent it; Envoy's
-alone was written from its documentation. No request has the id, the address or, behind the ingress, the client's address of another. The responder answers
+The part \`clients\` sends what real clients send: \`test/bench/gateway/client-shapes.json\` has a call of each as it came over the wire, with the version that sent it.
+No request has the id, the address or, behind the ingress, the client's address of another. The responder answers
 under the request's id with 130 B, 2 KB, or 40 B to 64 KB as the request's hash has it, with a length as reth and anvil send it or in chunks as geth does. It has a block every
 other second, so that the cache has its part.
 `;

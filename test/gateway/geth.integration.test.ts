@@ -1,11 +1,12 @@
 import { createPublicClient, http, webSocket, type Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { call, post } from "#gateway/testing/test-gateway.ts";
-import { findGeth, gethChainId, startGeth, type Geth } from "../support/node/geth.ts";
+import { findProgram } from "../support/find-program.ts";
+import { gethChainId, startGeth, type Geth } from "../support/node/geth.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-const program = findGeth();
+const program = findProgram("geth");
 const skipped = program === undefined ? " (skipped: no geth on PATH; https://geth.ethereum.org/downloads has it)" : "";
 
 /** Logs one word and returns it: 42. */

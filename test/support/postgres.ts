@@ -7,7 +7,7 @@ import { Client } from "pg";
 import { within } from "#daemon/time.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
-import { isExecutable } from "./is-executable.ts";
+import { isExecutable } from "./find-program.ts";
 
 /** A PostgreSQL server for tests, with its own data. Disposing of it stops it and removes its data. */
 export type PostgresServer = AsyncDisposable &

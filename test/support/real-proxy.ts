@@ -44,3 +44,53 @@ export function prepareHaproxy(mode: string, server: string): StartProxy {
     return start("haproxy", ["-db", "-f", config], port);
   };
 }
+
+/** Transport of Envoy's connections to the gateway that writes a PROXY header of this version before them. */
+const proxyProtocolTransport = (version: "V1" | "V2") => ({
+  name: "envoy.transport_sockets.upstream_proxy_protocol",
+  typed_config: {
+    "@type": "type.googleapis.com/envoy.extensions.transport_sockets.proxy_protocol.v3.ProxyProtocolUpstreamTransport",
+    config: { version },
+    transport_socket: {
+      name: "envoy.transport_sockets.raw_buffer",
+      typed_config: { "@type": "type.googleapis.com/envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer" },
+    },
+  },
+});
+
+/** Prepares an Envoy that passes requests and WebSockets on, and gives each client's address by `X-Forwarded-For`, with `proxyProtocol` by PROXY headers, too. */
+export function prepareEnvoy({ proxyProtocol }: Readonly<{ proxyProtocol?: "V1" | "V2" }> = {}): StartProxy {
+  return ({ folder, port, behindPort }) => {
+    const address = (portValue: number) => ({ socket_address: { address: "127.0.0.1", port_value: portValue } });
+    const manager = {
+      "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+      stat_prefix: "rpc",
+      use_remote_address: true,
+      upgrade_configs: [{ upgrade_type: "websocket" }],
+      http_filters: [
+        {
+          name: "envoy.filters.http.router",
+          typed_config: { "@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router" },
+        },
+      ],
+      route_config: {
+        virtual_hosts: [
+          { name: "rpc", domains: ["*"], routes: [{ match: { prefix: "/" }, route: { cluster: "gateway" } }] },
+        ],
+      },
+    };
+    const cluster = {
+      name: "gateway",
+      load_assignment: {
+        cluster_name: "gateway",
+        endpoints: [{ lb_endpoints: [{ endpoint: { address: address(Number(behindPort)) } }] }],
+      },
+      ...(proxyProtocol === undefined ? {} : { transport_socket: proxyProtocolTransport(proxyProtocol) }),
+    };
+    const filter = { name: "envoy.filters.network.http_connection_manager", typed_config: manager };
+    const listener = { address: address(port), filter_chains: [{ filters: [filter] }] };
+    const config = join(folder, `envoy-${port}.json`);
+    writeFileSync(config, JSON.stringify({ static_resources: { listeners: [listener], clusters: [cluster] } }));
+    return start("envoy", ["-c", config, "--concurrency", "1", "--disable-hot-restart", "--log-level", "off"], port);
+  };
+}

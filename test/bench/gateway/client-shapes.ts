@@ -1,6 +1,6 @@
 import shapes from "./client-shapes.json" with { type: "json" };
 
-/** A call of `eth_getBalance` as a client of this version sent it, byte for byte; `version` says where one was not recorded. */
+/** A call of `eth_getBalance` as a client of this version sent it, byte for byte but for addresses. */
 export type ClientShape = Readonly<{ client: string; version: string; head: readonly string[]; body: string }>;
 
 /** The address that all of the recorded calls ask for, as some clients write it. */

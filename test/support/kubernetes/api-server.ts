@@ -8,7 +8,7 @@ import { delimiter, join } from "node:path";
 import { within } from "#daemon/time.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
-import { isExecutable } from "../is-executable.ts";
+import { isExecutable } from "../find-program.ts";
 import { createClusterClient, type ClusterClient } from "./cluster-client.ts";
 
 /** A Kubernetes API server with its store and nothing behind it: no pod runs, but every right and every field is checked. */

@@ -2,22 +2,15 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { isExecutable } from "../is-executable.ts";
 
 /** Chain that geth runs with `--dev`. */
 export const gethChainId = 1_337;
 
 /** A geth that makes a block a second. Disposing of it ends it at once. */
 export type Geth = AsyncDisposable & Readonly<{ url: string; webSocketUrl: string }>;
-
-/** Finds the path of geth on PATH; undefined if it is not there. */
-export function findGeth(): string | undefined {
-  const directories = (process.env["PATH"] ?? "").split(delimiter);
-  return directories.map((directory) => join(directory, "geth")).find(isExecutable);
-}
 
 /** Starts geth with its own new chain, HTTP and WebSocket on two ports of loopback, and waits until it answers. */
 export async function startGeth(program: string): Promise<Geth> {

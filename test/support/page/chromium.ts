@@ -1,6 +1,6 @@
 import { delimiter, join } from "node:path";
 import { chromium, type Browser } from "playwright-core";
-import { isExecutable } from "../is-executable.ts";
+import { isExecutable } from "../find-program.ts";
 
 /** The one without the browser's own windows first: each context of a whole Chromium is a window, which costs ten times what a page of the status page does. */
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
