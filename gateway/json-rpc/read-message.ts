@@ -66,23 +66,24 @@ class BatchReading {
     const reader = this.#reader;
     if (!this.#hasBegun) {
       this.#hasBegun = true;
-      if (reader.openBatch() === "empty") return refuse(reader.isAtEnd() ? rpcErrors.emptyBatch : rpcErrors.parse);
+      if (reader.openBatch() === "empty")
+        return buildRefusal(reader.isAtEnd() ? rpcErrors.emptyBatch : rpcErrors.parse);
     }
-    if (this.#calls.length === this.#limits.batchItems) return refuse(rpcErrors.batchTooLarge, "batch");
+    if (this.#calls.length === this.#limits.batchItems) return buildRefusal(rpcErrors.batchTooLarge, "batch");
     const call = reader.read();
-    if (reader.isOver) return refuse(callTooLarge(this.#limits), "message");
+    if (reader.isOver) return buildRefusal(callTooLarge(this.#limits), "message");
     this.#calls.push(call);
     switch (reader.nextOfBatch()) {
       case "more":
         return undefined;
       case "end":
-        return reader.isAtEnd() ? { kind: "batch", calls: this.#calls } : refuse(rpcErrors.parse);
+        return reader.isAtEnd() ? { kind: "batch", calls: this.#calls } : buildRefusal(rpcErrors.parse);
       case "broken":
-        return refuse(rpcErrors.parse);
+        return buildRefusal(rpcErrors.parse);
     }
   }
 }
 
-function refuse(error: RpcError, limit?: BadCall["limit"]): Message {
+function buildRefusal(error: RpcError, limit?: BadCall["limit"]): Message {
   return { kind: "single", call: { id: "null", error, ...(limit && { limit }) } };
 }

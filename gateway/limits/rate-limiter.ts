@@ -39,7 +39,7 @@ export function createProcessRateLimiter(
   { now }: Readonly<{ now: () => number }>,
 ): RateLimiter & Readonly<{ clients: () => number }> {
   const accounts = new LatestEntries<Account>(options.clients);
-  const getAccount = (key: string) => {
+  const findOrCreateAccount = (key: string) => {
     let account = accounts.get(key);
     if (account === undefined) {
       account = { requestsFullAt: 0, unitsFullAt: 0 };
@@ -49,12 +49,12 @@ export function createProcessRateLimiter(
   };
   return {
     clients: () => accounts.size,
-    acquire: (key, costUnits, rates) => charge(getAccount(key), costUnits, rates, now()),
+    acquire: (key, costUnits, rates) => charge(findOrCreateAccount(key), costUnits, rates, now()),
     waitFor: (key, costUnits, rates) => {
       const account = accounts.get(key);
       return account === undefined ? undefined : charge({ ...account }, costUnits, rates, now());
     },
-    owe: (key, costUnits, rates) => chargeDebt(getAccount(key), costUnits, rates, now()),
+    owe: (key, costUnits, rates) => chargeDebt(findOrCreateAccount(key), costUnits, rates, now()),
   };
 }
 

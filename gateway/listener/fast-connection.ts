@@ -101,7 +101,7 @@ export class FastConnection implements ConnectionServer {
 
   #receive(bytes: Buffer): boolean {
     if (this.#isGone) return false;
-    this.#wait.isActive();
+    this.#wait.noteActivity();
     if (this.#isBusy && this.#context.isLast) {
       // Nothing may follow a last request; who sends more is cut off, as node:http does it.
       if (!isBlank(bytes)) this.#socket.destroy();
@@ -138,10 +138,10 @@ export class FastConnection implements ConnectionServer {
     const { bytes } = this.#unread;
     const request = this.#dependencies.isDraining() ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
     if (request.kind === "partial") {
-      this.#wait.begins();
+      this.#wait.noteUnfinished();
       return false;
     }
-    this.#wait.isWhole();
+    this.#wait.noteWhole();
     if (request.kind === "odd") this.#handOver(bytes);
     if (request.kind === "wasteful") this.#leave(formatRawRefusal(httpErrors.wastefulChunks));
     if (request.kind !== "whole") return false;
@@ -188,7 +188,7 @@ export class FastConnection implements ConnectionServer {
   #finish(isLast: boolean): void {
     this.#isBusy = false;
     this.#flow = undefined;
-    this.#wait.isActive();
+    this.#wait.noteActivity();
     if (isLast || this.#dependencies.isDraining()) this.#backlog.afterAll(() => this.#leave());
     else this.#goOn(false);
   }

@@ -41,17 +41,17 @@ export class FastWait {
   }
 
   /** Notes that bytes came, or that an answer was sent. */
-  isActive(): void {
+  noteActivity(): void {
     this.#activeAt = this.#clock();
   }
 
   /** Notes that a request is not whole yet. */
-  begins(): void {
+  noteUnfinished(): void {
     this.#begunAt ??= this.#clock();
   }
 
   /** Notes that a request is whole, or read on elsewhere. */
-  isWhole(): void {
+  noteWhole(): void {
     this.#begunAt = undefined;
     this.#hasRequested = true;
     this.#timeoutMs = this.#waits.idleTimeoutMs;

@@ -66,7 +66,7 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
     if (!isJsonRpcType(headers["content-type"])) return refuse(request, response, httpErrors.unsupportedType);
     const facts = toRequestFacts(request);
     const given = { facts, cors, dependencies };
-    if (isRefusedByHead(request, response, given)) return undefined;
+    if (refuseByHead(request, response, given)) return undefined;
     if (isAwaited) response.writeContinue();
     return answerBody(request, response, given);
   };
@@ -84,8 +84,11 @@ function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
   response.end();
 }
 
-/** Refuses a body that is too long, whose sender may not call, or that its caller can't pay for, before any of it is read. */
-function isRefusedByHead(request: IncomingMessage, response: ServerResponse, exchange: Exchange): boolean {
+/**
+ * Refuses a body that is too long, whose sender may not call, or that its caller can't pay for, before any of it is read. Returns whether it was
+ * refused.
+ */
+function refuseByHead(request: IncomingMessage, response: ServerResponse, exchange: Exchange): boolean {
   const { facts, cors, dependencies } = exchange;
   const { policy, identify, bodies } = dependencies;
   const lengthBytes = Number(request.headers["content-length"] ?? 0);

@@ -43,7 +43,7 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
     if (canonical.kind !== "params") return canonical;
     if (ends.size + state.pending >= dependencies.limit()) {
       dependencies.limited();
-      return refuse(tooManySubscriptions(dependencies.limit()));
+      return buildErrorAnswer(tooManySubscriptions(dependencies.limit()));
     }
     const id = `"0x${randomBytes(16).toString("hex")}"`;
     const start = buildNotificationPrefix(id);
@@ -59,7 +59,7 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
     state.pending -= 1;
     if (subscribed.kind === "refused") {
       dependencies.limited();
-      return refuse(subscribed.error);
+      return buildErrorAnswer(subscribed.error);
     }
     if (subscribed.kind === "error") return { kind: "nodeError", json: subscribed.json };
     if (state.isOver) subscribed.unsubscribe();
@@ -73,10 +73,10 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
   };
   const unsubscribe = (params: string): SubscriptionAnswer => {
     const [given] = parseParams(params);
-    if (typeof given !== "string") return refuse(invalidParams("expected a subscription id"));
+    if (typeof given !== "string") return buildErrorAnswer(invalidParams("expected a subscription id"));
     const id = JSON.stringify(given.toLowerCase());
     const end = ends.get(id);
-    if (end === undefined) return refuse(rpcErrors.subscriptionNotFound);
+    if (end === undefined) return buildErrorAnswer(rpcErrors.subscriptionNotFound);
     ends.delete(id);
     end();
     return { kind: "result", json: "true" };
@@ -95,7 +95,7 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
   };
 }
 
-function refuse(rpcError: ReturnType<typeof invalidParams>): SubscriptionAnswer {
+function buildErrorAnswer(rpcError: ReturnType<typeof invalidParams>): SubscriptionAnswer {
   return { kind: "error", error: rpcError };
 }
 
@@ -103,14 +103,14 @@ function refuse(rpcError: ReturnType<typeof invalidParams>): SubscriptionAnswer 
 function formatCanonicalParams(params: string): SubscriptionAnswer | Readonly<{ kind: "params"; json: string }> {
   const [name, filter = "null", ...rest] = splitElements(params);
   const type = parseFlatValue(name);
-  if (typeof type !== "string") return refuse(invalidParams("expected subscription name as first argument"));
-  if (type !== "newHeads" && type !== "logs") return refuse(unknownSubscription(asBinary(type)));
-  if (rest.length > 0) return refuse(invalidParams("too many arguments, want at most 2"));
+  if (typeof type !== "string") return buildErrorAnswer(invalidParams("expected subscription name as first argument"));
+  if (type !== "newHeads" && type !== "logs") return buildErrorAnswer(unknownSubscription(asBinary(type)));
+  if (rest.length > 0) return buildErrorAnswer(invalidParams("too many arguments, want at most 2"));
   if (type === "newHeads") return { kind: "params", json: '["newHeads"]' };
   const fields = readFields(filter === "null" ? "{}" : filter);
   if (fields === undefined)
-    return refuse(invalidParams(`expected a log filter object, of at most ${maxFields} fields`));
+    return buildErrorAnswer(invalidParams(`expected a log filter object, of at most ${maxFields} fields`));
   const selection = readSelection(fields);
-  if (typeof selection === "string") return refuse(invalidParams(selection));
+  if (typeof selection === "string") return buildErrorAnswer(invalidParams(selection));
   return { kind: "params", json: asBinary(JSON.stringify(["logs", selection]).toLowerCase()) };
 }
