@@ -10,7 +10,10 @@ import { createSampleGauge } from "#status/charts.ts";
 import { findFault, type ObservedNode, type NodeHealth, type ReferenceLook } from "./node-health.ts";
 import { createRpcClient, parseQuantity, RpcFailure } from "./rpc-client.ts";
 
-/** References of the node's height, and how they are queried. `maxBlocks`: largest lag at which its height still counts as current. */
+/**
+ * References that the node's height is compared with, and how they are queried. `maxBlocks`: largest lag at which the node still counts as
+ * current.
+ */
 export type ReferenceWatchOptions = Readonly<{
   references: readonly string[];
   intervalMs: number;

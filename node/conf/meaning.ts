@@ -95,7 +95,7 @@ function hasName(keys: MonitorKeys, name: string): boolean {
   return Object.values(keys).includes(name);
 }
 
-/** Returns the first of several equal keys, as meanings were always kept; editing refuses such a file. */
+/** Returns the value of a key, of several equal ones that of the first, as meanings were always kept; editing refuses such a file. */
 function findFirstValue(node: ValueNode | undefined, key: string): ValueNode | undefined {
   return node?.type === "Object" ? node.members.find((member) => readJson5Key(member) === key)?.value : undefined;
 }

@@ -72,7 +72,7 @@ function checkNaming(
   return { rule: "other-version", message, fix: `rename it to ${own[field]}.` };
 }
 
-/** Returns a finding if no version reads all of the keys; more is not wrong for an unknown version. */
+/** Returns a finding if no version reads all of the keys: of the naming for an unknown version nothing else can be wrong. */
 function checkMixedNaming(found: readonly FoundProperty[], releases: NodeReleases): Judgement | undefined {
   const sets = listKeySets(releases);
   const known = found
