@@ -37,7 +37,7 @@ export type CallsWatchDependencies = Readonly<{
 const watchedLook: WatchedLook = { what: "The count of calls and failures", types: ["CallsAnswered"] };
 
 /**
- * Sets `CallsAnswered` by the outcomes of the calls of the last minute, or of the last ten if few came; ends with the signal. While the
+ * Sets `CallsAnswered` by the outcomes of the calls of the last minute, or of the last ten minutes if few came; ends with the signal. While the
  * gateway does not serve, refused calls are not counted, and the condition stays what it was, unless it blames a node that is away now.
  */
 export async function watchCalls(

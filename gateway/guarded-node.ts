@@ -207,7 +207,7 @@ const silentForMs = 3_000;
 export type NodeFitnessOptions = Readonly<{ hasReferences: boolean }>;
 
 /**
- * Judges by the findings of its watches whether the gateway may query the node. A node that has not reported its chain may be on another one,
+ * Judges by what the node's watches found whether the gateway may query it. A node that has not reported its chain may be on another one,
  * where no transaction is to land; everything else that is not known yet speaks for it. Without references nobody knows more of the chain than
  * the node does: then it is never behind.
  */

@@ -92,7 +92,10 @@ export class AnswerParts {
     return mayBeHeld ? undefined : "tooMuchHeld";
   }
 
-  /** Adds a copy of a part if it may be held; the readers that hold most and take nothing give way to it. */
+  /**
+   * Adds a part if it may be held; the readers that hold most and take nothing give way to it. A part of a much larger buffer is copied, so that
+   * it does not keep all of that alive.
+   */
   tryAdd(bytes: Buffer): PartsFailure | undefined {
     if (this.#bytes + bytes.length > this.#limitBytes) return "tooLong";
     if (this.#memory?.tryAcquire(bytes.length) === false) return "tooMuchHeld";

@@ -34,7 +34,7 @@ export function readApiKeys(content: unknown): FileReading<ApiKeys> {
 }
 
 /**
- * Digits of a hash by which entries are looked up. The time of a look-up reveals only the hash of what the caller sent, which
- * says nothing about any key; the rest is compared in constant time.
+ * Digits of a hash by which entries are looked up. The time of a look-up reveals something about the hash of what the caller
+ * sent alone, which says nothing about any key; the rest is compared in constant time.
  */
 const lookupDigits = 32;

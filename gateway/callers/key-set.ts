@@ -28,7 +28,7 @@ export type KeySetOptions = Readonly<{
 export type KeySet = AsyncDisposable &
   Readonly<{
     current: () => JWTVerifyGetKey;
-    /** Whether the keys are up to date; if not, a token is to be verified again, which reads them again. */
+    /** Whether the keys are still valid; if not, a token is to be verified again, which reads them again. */
     isFresh: () => boolean;
   }>;
 

@@ -5,7 +5,7 @@ import { refuseCall } from "./call-end.ts";
 import type { CallRecord } from "./call-record.ts";
 import { LateFlow } from "./late-flow.ts";
 
-/** Continues with a call once its caller's rate allows so many units more. */
+/** Continues with a call if its caller's rate allows so many units more; refuses it otherwise. */
 export function chargeCall(
   record: CallRecord,
   costUnits: number,

@@ -20,7 +20,7 @@ export type LoadGate = Readonly<{
 type Own = { calls: number };
 
 /**
- * Remembered callers without a call in flight; beyond that all of them are forgotten together. To forget each with its
+ * Most callers without a call in flight that are remembered; beyond that all of them are forgotten together. To forget each with its
  * last call would change the map with every call, at the price that `reads/reads-in-flight.ts` describes.
  */
 const restingCallers = 10_000;

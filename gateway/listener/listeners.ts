@@ -165,7 +165,10 @@ function watchApiKeys(
   return { current: () => state.keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }
 
-/** Creates the headers for a browser's page of an origin; undefined if its pages may not call (WHATWG Fetch, CORS protocol). */
+/**
+ * Creates the function that builds the headers for a browser's page of an origin. It returns undefined if the origin's pages may not call
+ * (WHATWG Fetch, CORS protocol).
+ */
 function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) => AnswerHeaders | undefined {
   return (origin) => {
     if (!allowedOrigins.includes("*") && !allowedOrigins.includes(origin)) return undefined;
@@ -180,7 +183,10 @@ function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) 
   };
 }
 
-/** Creates the key that a client's memory is counted by: its address as trusted proxies report it, an IPv6 client's by its /64. */
+/**
+ * Creates the function that returns the key by which a client's memory is counted: its address as trusted proxies report it, an IPv6 client's
+ * by its /64.
+ */
 export function createPeerAddress(client: ClientAddress): (peer: PeerFacts) => string {
   return (peer) => toAddressKey(client.of(peer.remoteAddress, client.forwardedBy(peer)));
 }

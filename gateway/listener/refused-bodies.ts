@@ -29,7 +29,7 @@ export class RefusedBodies implements Disposable {
   #roomBytes = tickBytes;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Reads the rest of an address's body, and ends the answer, which is written, when all has come or enough was read. */
+  /** Reads the rest of a body that counts for `address`, and ends the answer, which is written, when all has come or enough was read. */
   discard({ request, response }: RefusedExchange, address: string): void {
     const late = setTimeout(() => response.end(), lingerMs);
     response.on("close", () => clearTimeout(late));

@@ -16,7 +16,7 @@ const notOfHeaders: ReadonlySet<string> = new Set(["transactions", "uncles", "wi
 /**
  * Reads the notifications that subscriptions missed since the last block that they were sent: the headers that came after the newest of
  * those blocks that still stands; for log filters the entries of the blocks that no longer stand, marked as removed, then
- * the new ones. Undefined if it can't be sent without a gap: more than `bridgeBlocks` blocks, none of the blocks stands,
+ * the new ones. Undefined if they can't be sent without a gap: more than `bridgeBlocks` blocks, none of the blocks stands,
  * or the chain changes meanwhile.
  */
 export async function readBackfill(

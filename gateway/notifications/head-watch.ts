@@ -4,7 +4,7 @@ import type { NodePool } from "../upstream/node-pool.ts";
 import { readBlock } from "./recent-blocks.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
 
-/** Intervals of the head's watch, in ms. */
+/** Time between two looks at the head, and time limit of a query, in ms. */
 export type HeadWatchOptions = Readonly<{ pollIntervalMs: number; timeoutMs: number }>;
 
 /** Silence of the newHeads subscription after which the head is requested as well. */

@@ -31,7 +31,7 @@ export type ConnectionDependencies = Readonly<{
   closed: (connection: NodeConnection) => void;
   /** Called with a call that got no byte of an answer because the node had closed the kept-alive connection. */
   again: (ticket: NodeTicket) => void;
-  /** Called when the answer begins or ends to wait for its reader. */
+  /** Called when the answer begins to wait for its reader, or waits no more. */
   held: (connection: NodeConnection, isHeld: boolean) => void;
 }>;
 

@@ -9,7 +9,7 @@ import { createLinkCalls, unanswered } from "./link-calls.ts";
 /** Largest message that the node may send over WebSocket. */
 const messageBytes = 67_108_864;
 
-/** URL of the node's WebSocket, and waits between the attempts to connect, in ms. */
+/** URL of the node's WebSocket, waits between the attempts to connect, and time limit of a handshake or a call; times in ms. */
 export type NodeLinkOptions = Readonly<{ url: string; reconnectMs: number; reconnectMaxMs: number; timeoutMs: number }>;
 
 /** Events of the node's WebSocket. */

@@ -18,7 +18,7 @@ const enoughBytes = 262_144;
 
 /**
  * Bytes that were written for a client and wait until it takes them. They are held within the connection's memory, so that the node's connection is
- * free for other calls while a client reads slowly. Its owner calls it when the target can take more.
+ * free for other calls while a client reads slowly. Its owner calls `drained` when the target can take more.
  */
 export class ClientBacklog implements Disposable {
   readonly #target: WrittenTo;
