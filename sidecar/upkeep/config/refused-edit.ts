@@ -92,8 +92,8 @@ async function judgeEdit(
   const before = await findContentBefore(reading, options, dependencies);
   if (before === "the same") return undefined;
   const judged = { version, configPath, seesFiles, keyDeadline };
-  const known = new Set((await findFaults(before, judged)).map(({ id }) => id));
-  const fault = (await findFaults(reading.bytes, judged)).find(({ id }) => !known.has(id));
+  const known = new Set((await findConfigFaults(before, judged)).map(({ id }) => id));
+  const fault = (await findConfigFaults(reading.bytes, judged)).find(({ id }) => !known.has(id));
   return fault ?? runCheckCommand(reading, options, dependencies);
 }
 
@@ -116,7 +116,7 @@ type FaultOptions = Pick<EditOptions, "version" | "seesFiles"> &
   Pick<NodePlace, "keyDeadline"> &
   Readonly<{ configPath: string }>;
 
-async function findFaults(
+async function findConfigFaults(
   content: Uint8Array | undefined,
   { version, configPath, seesFiles, keyDeadline }: FaultOptions,
 ): Promise<readonly Fault[]> {

@@ -105,7 +105,7 @@ async function look(watch: DataWatch, seen: WatchDataSeen, dependencies: WatchDa
   const evidence = state.dataEvidence.get() ?? { failedStarts: [] };
   const found = await lookAtData(evidence, dependencies);
   const judgement = judgeData(evidence, found.look, settings.health);
-  const revised = await updateEvidence(evidence, judgement, found, dependencies);
+  const revised = await deriveEvidence(evidence, judgement, found, dependencies);
   // After a restart, an upgrade or a person's command during the look, it is out of date.
   if (signal.aborted || isAtWork(seen, dependencies)) return;
   if (JSON.stringify(state.dataEvidence.get() ?? evidence) !== JSON.stringify(evidence)) return;
@@ -118,8 +118,8 @@ async function look(watch: DataWatch, seen: WatchDataSeen, dependencies: WatchDa
   }
 }
 
-/** Updates the evidence after a look; undefined if it stays. */
-async function updateEvidence(
+/** Derives the evidence to remember after a look; undefined if it stays as it is. */
+async function deriveEvidence(
   evidence: DataEvidence,
   judgement: DataJudgement,
   found: DataFound,

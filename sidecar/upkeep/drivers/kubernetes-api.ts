@@ -67,7 +67,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
     }
   };
   // Loaded when it is first needed: it takes 6 MiB, which a sidecar outside a cluster has no use for.
-  const getAgent = async (ca: string | undefined) => {
+  const openAgent = async (ca: string | undefined) => {
     const { Agent } = await import("undici");
     if (agent === undefined || agent.ca !== ca) {
       agent = { ca, agent: new Agent({ connect: { lookup: lookupName, ...(ca === undefined ? {} : { ca }) } }) };
@@ -81,7 +81,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
       const url = `${apiUrl.replace(/\/$/, "")}${group}/namespaces/${encodeURIComponent(namespace)}${path}`;
       try {
         const response = await (
-          await getAgent(ca)
+          await openAgent(ca)
         ).request({
           origin: new URL(url).origin,
           path: `${new URL(url).pathname}${new URL(url).search}`,

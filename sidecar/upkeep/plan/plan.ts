@@ -41,7 +41,7 @@ export function plan(observed: Observed, desired: Desired, releases: NodeRelease
   const prune = decidePrune(observed, desired, problems);
   // The node must not be started with a file whose names can't be judged.
   const isJudged = problems.every(({ reason }) => reason !== "VersionUnknown");
-  const restart = isJudged ? decideRestart(observed, write, releases) : undefined;
+  const restart = isJudged ? decideRestartAction(observed, write, releases) : undefined;
   return { actions: [write, prune, restart].filter((action) => action !== undefined), problems };
 }
 
@@ -113,7 +113,7 @@ function decidePrune(observed: Observed, desired: Desired, problems: PlanProblem
   return undefined;
 }
 
-function decideRestart(
+function decideRestartAction(
   observed: Observed,
   write: WriteConfig | undefined,
   releases: NodeReleases,

@@ -58,7 +58,7 @@ export async function recordRunningConfig(
   await noteStart(reading, seen, dependencies);
   const known = state.startedWith.get();
   const isKnown = known !== undefined && hasSameMeaning(known, document, version);
-  const proof: HealthyProof = isKnown && hasAdvanced(reading, restarts, dependencies) ? "advanced" : "assumed";
+  const proof: HealthyProof = isKnown && checkAdvanced(reading, restarts, dependencies) ? "advanced" : "assumed";
   const kept = restarts.now().kept ?? (await readKeptHealthy(dependencies));
   restarts.note({ kept });
   if (proof === "assumed" && isUnread(seen.process.now(), seen.config.contentHash)) return;
@@ -113,8 +113,8 @@ async function noteStart(
   if (began === "after") state.startedWith.set(deriveMeaning(document));
 }
 
-/** Whether the height has risen since this content was first seen in force, or the references have no block after it. */
-function hasAdvanced(
+/** Notes the height at which this content was first seen in force; returns whether it has risen since, or the references have no block after it. */
+function checkAdvanced(
   { contentHash }: UsableReading,
   restarts: ObservedRestarts,
   { health }: Pick<RunningConfigDependencies, "health">,

@@ -36,7 +36,7 @@ export function identifyNode(
   settings: IdentitySettings,
   configPath: string,
   document: ConfigDocument | undefined,
-  realPath = findRealPath(configPath),
+  realPath = resolveRealPath(configPath),
 ): NodeIdentity {
   const { node } = settings;
   return {
@@ -52,7 +52,7 @@ export function identifyNode(
 /** Lists the paths of node.conf in each layout of a workspace. */
 export function listLayoutPaths(node: IdentitySettings["node"]): readonly string[] {
   const paths = nodeReleases.map(({ since }) => resolveNodeLayout(node, parseNodeVersion(since)).configPath);
-  return [...new Set(paths.map(findRealPath))];
+  return [...new Set(paths.map(resolveRealPath))];
 }
 
 /** Formats a node's identity for a person who has two nodes. */
@@ -68,7 +68,7 @@ function identifyHost({ restart, docker, kubernetes }: IdentitySettings): NodeHo
   return { kind: "machine", name: hostname() };
 }
 
-function findRealPath(path: string): string {
+function resolveRealPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {

@@ -122,13 +122,13 @@ export function createPortHolders(httpUrl: string, binDirectory: () => string): 
   return {
     now: async () => {
       const pids = await findListeners(port, binDirectory());
-      return (await Promise.all(pids.map(readMark))).filter((mark) => mark !== undefined);
+      return (await Promise.all(pids.map(readProcessMark))).filter((mark) => mark !== undefined);
     },
     runs: async (mark) => (await readStartTicks(mark.pid)) === mark.startTicks,
   };
 }
 
-async function readMark(pid: number): Promise<ProcessMark | undefined> {
+async function readProcessMark(pid: number): Promise<ProcessMark | undefined> {
   const ticks = await readStartTicks(pid);
   return ticks === undefined ? undefined : { pid, startTicks: ticks };
 }

@@ -83,8 +83,8 @@ function findDoubt(
     return `the node said ${binary?.text} before it stopped answering, and may come back as another version; start it, or set node.version (GATEHOUSE_SIDECAR_NODE_VERSION)`;
   }
   const installed = others.find(({ source }) => source === sourceNames.nodeCli);
-  const findNaming = ({ version }: Candidate) => findRelease(version).naming;
-  if (installed === undefined || findNaming(installed) === findNaming(first)) return undefined;
+  const getNaming = ({ version }: Candidate) => findRelease(version).naming;
+  if (installed === undefined || getNaming(installed) === getNaming(first)) return undefined;
   const isRunning = first.source === sourceNames.binary;
   const next = isRunning ? "restart the node to finish the upgrade" : "correct node.version, or start the node";
   return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; ${next}`;
