@@ -13,7 +13,7 @@ type AdvisedCommand = ControlVerb | "upgrade --cancel" | "restore --snapshot";
 /** Formats the exact command for this deployment, as a person types it. */
 export type CommandWords = (command: AdvisedCommand) => string;
 
-/** Creates the formatter of commands: they begin with the deployment's prefix if it has one, or else with this program, and name the state directory. */
+/** Creates the formatter of commands: they begin with the deployment's prefix, or, if it has none, with this program, and name the state directory then. */
 export function createCommandWords(
   { commandPrefix }: Pick<SidecarSettings["upkeep"], "commandPrefix">,
   stateDirectory: string,

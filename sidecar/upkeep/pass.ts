@@ -18,7 +18,7 @@ export type PassSteps = Readonly<{
   config: ConfigStep;
   plan: PlanStep;
   upgrade: Readonly<{
-    /** Begins a scheduled upgrade that is due; returns the time until its next pass, in ms. */
+    /** Begins a scheduled upgrade that is due; returns the time until the next pass that it needs, in ms. */
     beginScheduled: () => number | undefined;
     apply: (authority: Authority) => void;
   }>;

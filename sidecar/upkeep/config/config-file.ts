@@ -63,7 +63,7 @@ function buildUnreadableReading(path: string, why: string): ConfigReading {
   return { ok: false, problem: { reason: "Unreadable", message } };
 }
 
-/** Links that a path may lead through (Linux, path_resolution(7)). */
+/** Most links that a path may lead through (Linux, path_resolution(7)). */
 const linksMax = 40;
 
 /**

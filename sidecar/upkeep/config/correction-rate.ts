@@ -19,7 +19,7 @@ export type CorrectionRate = Readonly<{
   waitMs: () => number;
 }>;
 
-/** Corrections within a minute from which the file counts as contested. */
+/** Corrections within a minute beyond which the file counts as contested. */
 const contestedPerMinute = 60;
 
 /** Corrections within a minute beyond which they slow down to one a second. */

@@ -57,7 +57,7 @@ export async function saveConfigBeforeEdit(
 ): Promise<void> {
   const { lastUsable } = config.now();
   if (!reading.ok || reading.contentHash === lastUsable?.contentHash) return;
-  // It is on the same disk: a write now would throw, or hang.
+  // The copy is on the same disk as the state: writing it now would throw, or hang.
   if (state.store.failure() !== undefined) return;
   config.note({ lastUsable: { contentHash: reading.contentHash, bytes: reading.bytes } });
   try {

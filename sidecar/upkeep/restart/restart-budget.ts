@@ -58,7 +58,7 @@ export function createRestartBudget(
     record: (reason) => {
       const { bootId, sinceBootMs } = boot();
       const row = [Math.round(clock.wallMs()), reason, bootId ?? null, Math.round(sinceBootMs)] as const;
-      // Restarts beyond the budget need not be kept, the oldest first, as in the table.
+      // As in the table, no more restarts are kept than the budget has: the newest.
       number = (number + 1) % Math.max(1, perHour);
       store.write(`restart ${number}`, {
         run: () => {

@@ -79,7 +79,7 @@ export type ProcessObservation = Readonly<{
   requestedStart: RequestedStart | undefined;
   /** Start of the node, as its driver reported in this pass. */
   started: Promise<NodeStart> | undefined;
-  /** Silence of the node's RPC; undefined if it answers. */
+  /** Silence of the node's RPC; undefined if it answers, or can't be queried. */
   silence: Silence | undefined;
   /** Whether the process was seen while the node answered: if it is no longer seen, it has ended. */
   wasSeen: boolean;
@@ -87,7 +87,7 @@ export type ProcessObservation = Readonly<{
   missedAtMs: number | undefined;
   /** Time until which a silent node may still be starting (wall clock). */
   startingUntilMs: number | undefined;
-  /** State of a node that is unwell; undefined if it is well. */
+  /** State of a node that is unwell; undefined if it is not known to be. */
   unwell: Unwell | undefined;
 }>;
 

@@ -161,7 +161,7 @@ async function watchHeight(
   }
 }
 
-/** Whether the last answer within the time limit came from a Pushgateway that had no new push of the node. */
+/** Waits for a new push of the node; returns whether the last answer within the time limit came from a Pushgateway that had none. */
 async function isPushMissing(
   before: PushLook | undefined,
   lastPush: (signal: AbortSignal) => Promise<PushLook>,

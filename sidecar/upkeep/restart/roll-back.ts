@@ -73,7 +73,7 @@ export function describeSecondFailure(message: string, first: string): string {
     : `One more restart did not help: ${asSentence(message)}`;
 }
 
-/** Adds the full stop to a reason, unless it has one: messages of programs may or may not. */
+/** Adds the full stop to a reason, unless it has one, as messages of some programs do. */
 function asSentence(reason: string): string {
   return reason.endsWith(".") ? reason : `${reason}.`;
 }

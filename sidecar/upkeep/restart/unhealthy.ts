@@ -141,7 +141,7 @@ function noteProcess(
   if (answeredAtMs !== undefined && answeredAtMs > missedAtMs) process.note({ wasSeen: false });
 }
 
-/** Whether nobody can query the node, as its name has no address: then it counts as neither silent nor unwell. */
+/** Whether nobody can query the node, as its name has no address; notes that it is neither silent nor unwell then. */
 function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">): boolean {
   if (health.facts().rpc?.fault?.reason !== "NameUnresolved") return false;
   process.note({ silence: undefined, unwell: undefined });

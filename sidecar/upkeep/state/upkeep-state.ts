@@ -72,7 +72,7 @@ export type UpkeepState = Disposable &
     directory: string;
     /** Identity of the node that the state belongs to; absent in that of an older version, until it is claimed. */
     identity: Fact<NodeIdentity>;
-    /** Values of the configuration that the node runs with that belong to that node alone; another node's copy is never restored over it. */
+    /** Values that belong to this node alone, of the configuration that it runs with; another node's copy is never restored over that. */
     nodeValues: Fact<NodeValues>;
     /** Adoption of this node by the sidecar: since when and on what grounds it may act; kept over restarts. */
     adopted: Fact<Adoption>;

@@ -5,7 +5,7 @@ import { createLocalNodeCli, createNodeCli } from "../drivers/node-cli.ts";
 import { findRealPath } from "./data/data-stores.ts";
 import { listRelease, ReleaseError } from "./program-files.ts";
 
-/** Request for an upgrade: the absolute path of the new programs, and their version if they do not report one. */
+/** Request for an upgrade: the absolute path of the new programs, and their version, which is needed if they do not report it. */
 export type UpgradeRequest = Readonly<{ source: string; version?: string | undefined }>;
 
 type CheckReleaseDependencies = Readonly<{

@@ -115,7 +115,7 @@ function copyData(
   return copyStores(stores, { method, ...options }, dependencies);
 }
 
-/** Removes the unfinished copies of a node that was copied while it ran and could not be stopped. */
+/** Removes copies that were begun while the node ran, if the new version's programs were never put in place: the node's own data are unchanged. */
 async function removeUnused({ preCopy, newRan, stores }: UpgradeRecord): Promise<void> {
   if (preCopy === undefined || newRan) return;
   for (const store of stores) await removeCopy(store);

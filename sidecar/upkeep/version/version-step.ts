@@ -11,7 +11,7 @@ export type FollowedVersion = Readonly<{
   doubtOfPlace: string | undefined;
 }>;
 
-/** Follows the node's version; returns undefined until it had its chance to be reported, by the node itself first: nothing is said or done before. */
+/** Follows the node's version; returns undefined until it has had its chance to be reported, by the node itself first: nothing is said or done before. */
 export type VersionStep = () => Promise<FollowedVersion | undefined>;
 
 export function createVersionStep(
