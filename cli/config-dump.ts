@@ -15,7 +15,7 @@ export type DumpedSetting = Readonly<{ key: string; value: unknown; origin: stri
 export type ConfigDumpOptions = Readonly<{
   service: ServiceName;
   file: string | undefined;
-  /** Print only settings without their default value. */
+  /** Print only settings that are not at their default. */
   changed: boolean;
   json: boolean;
 }>;

@@ -127,7 +127,7 @@ export type StackLook = Readonly<{ place: StackPlace; to: UpgradeSide; check: St
 /**
  * Checks whether a stack could be upgraded now; changes nothing.
  *
- * @throws {Refused} if the new version is not known.
+ * @throws {Refused} if the new version is not known, or the stack can't be reached from here.
  */
 export async function lookAtStack(
   place: StackPlace,

@@ -112,7 +112,7 @@ function isBusy({ stateDirectory }: StackMemberOptions, place: StackPlace): bool
   return lock === undefined;
 }
 
-/** Finds whether the node runs another image: the configuration may name one that is not deployed yet. */
+/** Says that the node runs another image; undefined if it runs this one. The configuration may name one that is not deployed yet. */
 async function findOtherImage(place: StackPlace, to: UpgradeSide, work: StackWork): Promise<string | undefined> {
   if (await work.platform(place.target).runsImage(place, to.image)) return undefined;
   return `${describePlatform(place).node} does not run that image; run pulumi up`;

@@ -104,7 +104,7 @@ export async function restoreClaim(record: StackRecord, cluster: Cluster): Promi
   await requireSnapshot(record, cluster);
   const name = nameCopy(record);
   const { storageClassName, volumeMode, accessModes, resources } = claim.spec;
-  // The volume may be larger than requested, and the snapshot needs one of the same size.
+  // The volume may be larger than requested, and its snapshot needs one at least as large.
   const storage = claim.status.capacity?.storage ?? resources.requests.storage;
   await cluster.create({
     apiVersion: "v1",

@@ -87,8 +87,8 @@ async function scale({ spec }: Workload, replicas: number, cluster: Cluster): Pr
 }
 
 /**
- * Releases the ownership of the changed field: the next `pulumi up` would be refused for a conflict with this field manager (Kubernetes,
- * "Server-Side Apply", "Conflicts").
+ * Releases the ownership of the changed field: otherwise the next `pulumi up` would be refused for a conflict with this field manager
+ * (Kubernetes, "Server-Side Apply", "Conflicts").
  */
 async function releaseField(cluster: Cluster): Promise<void> {
   for (let tries = 1; ; tries += 1) {

@@ -50,7 +50,7 @@ export async function copyStill(
   const failed = { kind: "failed", why: `${names.pod} was started while its data were copied` } as const;
   if (!(await isStill(record, dependencies))) return failed;
   // A snapshot has only data on the disk, and the kernel writes them later than the program.
-  await runWorkPod(record, { ...buildWork(record), action: "flush", more: [], withinMs: flushMs }, dependencies);
+  await runWorkPod(record, { ...buildPodFields(record), action: "flush", more: [], withinMs: flushMs }, dependencies);
   await takeSnapshot(record, target, dependencies);
   return (await isStill(record, dependencies)) ? done : failed;
 }
@@ -84,7 +84,7 @@ export async function putBackStill(
     await amend({ restored: "begun" });
     await restoreClaim(record, dependencies.cluster);
     const source = { claim: nameCopy(record), place: sourcePlace };
-    const work = { ...buildWork(record), action: "restore", more: [record.id, sourcePlace], source };
+    const work = { ...buildPodFields(record), action: "restore", more: [record.id, sourcePlace], source };
     await runWorkPod(record, { ...work, withinMs: record.limits.copyMs }, dependencies);
     if (!(await isStill(record, dependencies))) return started;
     await amend({ restored: "whole" });
@@ -112,11 +112,11 @@ export async function removeCopy(record: StackRecord, target: KubernetesTarget, 
 
 /** Removes leftovers of a restore from the claim, but not the new version's data; the next restore starts over. */
 async function forgetRestore(record: StackRecord, dependencies: ScaleDependencies): Promise<void> {
-  const work = { ...buildWork(record), action: "remove", more: [record.id], withinMs: removeMs };
+  const work = { ...buildPodFields(record), action: "remove", more: [record.id], withinMs: removeMs };
   await runWorkPod(record, work, dependencies);
 }
 
-function buildWork(record: StackRecord) {
+function buildPodFields(record: StackRecord) {
   return { name: names.job, owner: formatLabelId(record), onNodeOfPods: false } as const;
 }
 

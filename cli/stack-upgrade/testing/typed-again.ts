@@ -3,7 +3,7 @@ import type { StackLimits, StackRecord } from "../stack-record.ts";
 import { createStackSteps } from "../stack-steps.ts";
 import type { StackWorld } from "./stack-world.ts";
 
-/** Point at which a run of the command is killed: before or after its n-th change, or `changes` after it begins a stage. */
+/** Point at which a run of the command is killed: before or after its n-th change, or after its `changes`-th change within a stage. */
 export type Kill = Readonly<{ at: number; isAfter: boolean } | { inStage: StackRecord["stage"]; changes: number }>;
 
 /** A person at a terminal, and the record on disk. */

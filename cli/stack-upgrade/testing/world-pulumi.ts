@@ -50,7 +50,7 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
       const untilMs = time.clock.monotonicMs() + withinMs;
       while (!task.isOver()) {
         if (time.clock.monotonicMs() >= untilMs) {
-          await change(() => endUpdate(parts, pid));
+          await change(() => stopUpdate(parts, pid));
           throw new PulumiError(`pulumi up took longer than ${withinMs} ms`);
         }
         await change(() => time.advance(tickMs));
@@ -80,7 +80,7 @@ export function createWorldProcesses(parts: WorldParts): Processes {
       const isThere = found !== undefined && found.task?.isOver() !== true;
       return isThere ? `start of ${pid}` : undefined;
     },
-    interrupt: (pid) => endUpdate(parts, pid),
+    interrupt: (pid) => stopUpdate(parts, pid),
     kill: async (pid) => state.processes.get(pid)?.task?.end(),
   };
 }
@@ -94,7 +94,7 @@ function describeLock(pid: number): string {
 }
 
 /** Interrupts an update: it records its changes, and releases its lock. */
-function endUpdate({ state, kind }: WorldParts, pid: number): void {
+function stopUpdate({ state, kind }: WorldParts, pid: number): void {
   state.processes.get(pid)?.task?.end();
   state.pulumiKnows = kind === "docker" ? state.containers.get(names.node)?.image : state.cluster.template;
   if (state.lockedBy === pid) state.pendingCreations = state.pendingCreations.slice(0, -1);
