@@ -20,7 +20,7 @@ export type SpendingBudget = Readonly<{
 
 /** Creates a budget of `total`: in whole tokens, whatever the decimals of each, or in smallest units, whatever the token. */
 export function createSpendingBudget(total: TokenAmount): SpendingBudget {
-  const measure = (payment: Spending) => (total.kind === "units" ? payment.units : convertToWholeTokens(payment));
+  const measure = (payment: Spending) => (total.kind === "units" ? payment.units : convertToSharedScale(payment));
   const limit = total.kind === "units" ? total.units : parseUnits(total.text, decimalsMax);
   const shown = (amount: bigint) => formatAmount(amount, total.kind === "units" ? undefined : decimalsMax);
   let spent = 0n;
@@ -39,8 +39,12 @@ export function createSpendingBudget(total: TokenAmount): SpendingBudget {
   };
 }
 
-/** Converts an amount to the scale that all tokens share. */
-function convertToWholeTokens({ units, decimals }: Spending): bigint {
+/**
+ * Converts an amount to the scale that all tokens share, of {@link decimalsMax} decimals.
+ *
+ * @throws {PaymentRefusedError} `no_allowed_offer` if the token's decimals are not known.
+ */
+function convertToSharedScale({ units, decimals }: Spending): bigint {
   if (decimals === undefined) {
     const text = "the total cap is in whole tokens, and the token's decimals are not known; nothing was signed.";
     throw new PaymentRefusedError("no_allowed_offer", text);

@@ -2,7 +2,7 @@ import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
-/** Names of volumes and claims that can't be recreated in an hour: chain data and ledgers. */
+/** Names of volumes and claims whose content can't be recreated in an hour: chain data and ledgers. */
 const precious = /workspace|ledger|chain|postgres(?!-files)/;
 
 /** Paths of chain data and node.conf in the node's container. Programs and keys next to them are recreated. */

@@ -2,7 +2,7 @@ import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { readFields, readItems, readText, readWhole } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
-/** Requires a token of each caller, so that an Ingress with TLS may expose it; a plain port would reveal the tokens. */
+/** Port that requires a token of each caller, so that an Ingress with TLS may expose it; a plain port would reveal the tokens. */
 const privateGateway = 8_547;
 
 /** Ports with control or data of the node: its RPC, its internal RPC, the Pushgateway, and status and metrics of services. */

@@ -53,7 +53,7 @@ const forms = {
   },
 } satisfies Record<Audience, object>;
 
-/** Builds the schema of scheme `exact` by EIP-3009. Numbers stay text: ledgers name a payment by the digits that were sent. */
+/** Builds the schema of the payload of scheme `exact` by EIP-3009. Numbers stay text: ledgers name a payment by the digits that were sent. */
 function buildPayloadSchema({ signature, address, number, nonce }: (typeof forms)[Audience]) {
   const authorization = { from: address, to: address, value: number, validAfter: number, validBefore: number, nonce };
   return z.object({ signature, authorization: z.object(authorization) });
