@@ -6,7 +6,7 @@ import type { StackServiceName } from "#daemon/stack-services.ts";
  */
 export type Watched = "node" | "data" | "service" | "live" | "secrets";
 
-/** Remark of a preview on a change: a warning if something stops, otherwise an information. */
+/** Remark of a preview on a change: a warning if something stops, otherwise an info message. */
 export type Notice = Readonly<{ level: "warn" | "info"; text: string }>;
 
 const storage = new Set([

@@ -7,7 +7,7 @@ import { keyDeclarations } from "./declared-key.ts";
 const beginning = /^config:$/m;
 
 /**
- * Replaces the `config:` of a `Pulumi.yaml` by the schema of the stack's configuration.
+ * Replaces the `config:` of a `Pulumi.yaml` by the keys that the schema of the stack's configuration declares.
  *
  * @throws {Error} if the text has no `config:`.
  */

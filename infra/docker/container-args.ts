@@ -80,7 +80,7 @@ export function buildContainerArgs(spec: ServiceSpec, placement: Placement): doc
 
 type Watched = Pick<docker.ContainerArgs, "mustRun" | "healthcheck" | "wait" | "waitTimeout">;
 
-/** Builds the health check, and waits for it to pass unless the start may take hours. */
+/** Builds the health check; the provider waits for it to pass, unless the start may take hours. */
 function buildHealthArgs(spec: ServiceSpec, { startInterval }: Placement): Watched {
   const healthcheck = buildHealthcheck(spec, startInterval);
   const check = healthcheck === undefined ? {} : { healthcheck };

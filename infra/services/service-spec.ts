@@ -81,7 +81,7 @@ export type MetricsSpec = Readonly<{
   honorLabels?: true;
 }>;
 
-/** Greatest use of a service. */
+/** Most CPUs and memory that a service may use. */
 export type ResourceLimits = Readonly<{ cpus: number; memoryMebibytes: number }>;
 
 /** Everything that a target has to know to run one service; made by a pure builder, translated once per target. */

@@ -45,7 +45,7 @@ async function run(
   return recorded;
 }
 
-/** Runs without stack traces: Pulumi takes one for every promise that it makes, two thirds of the time of a stack of hundreds of promises. */
+/** Runs without stack traces: Pulumi takes one for every promise that it makes, which costs two thirds of the time of a stack with hundreds. */
 async function withoutStackTraces(work: () => Promise<void>): Promise<void> {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

@@ -71,12 +71,12 @@ export function perInstance(name: SeriesName, what?: string): Query {
   return { expr: selected(name), legend: what === undefined ? each : `${what} ${each}` };
 }
 
-/** Computes the growth of a counter per second, summed by labels. */
+/** Builds the expression of a counter's growth per second, summed by labels. */
 export function rateBy<N extends SeriesName>(labels: string, name: N, matchers?: MatchersOf<N>): string {
   return `sum by (${labels}) (rate(${selected(name, matchers)}[$__rate_interval]))`;
 }
 
-/** Computes a quantile of a histogram's buckets, by labels. */
+/** Builds the expression of a quantile of a histogram's buckets, by labels. */
 export function quantile<N extends Extract<SeriesName, `${string}_bucket`>>(
   share: number,
   labels: string,
