@@ -35,7 +35,10 @@ export type AuditFile = Disposable &
   Readonly<{
     /** Unfinished line of an earlier process, which was cut off; undefined if there was none. */
     torn: string | undefined;
-    /** Appends lines, all of them or none. Cuts off the unfinished line of another process that was killed meanwhile first, and returns it. */
+    /**
+     * Cuts off the unfinished line of another process that was killed meanwhile, then appends lines, all of them or none.
+     * Returns what was cut off; undefined if nothing was.
+     */
     append: (lines: string) => string | undefined;
     syncNow: () => void;
     /** Syncs outside this thread; simultaneous ones share it. */
@@ -141,10 +144,10 @@ function isSameFile(descriptor: number, path: string): boolean {
 
 /** Makes room: the oldest file goes, each other one is a place older. */
 function putAside({ path, files }: AuditFileOptions): void {
-  const formatPlace = (age: number) => (age === 0 ? path : `${path}.${age}`);
+  const formatAgedPath = (age: number) => (age === 0 ? path : `${path}.${age}`);
   for (let age = files - 1; age > 0; age -= 1) {
-    if (statSync(formatPlace(age - 1), { throwIfNoEntry: false }) !== undefined)
-      renameSync(formatPlace(age - 1), formatPlace(age));
+    if (statSync(formatAgedPath(age - 1), { throwIfNoEntry: false }) !== undefined)
+      renameSync(formatAgedPath(age - 1), formatAgedPath(age));
   }
   syncFolder(path);
 }

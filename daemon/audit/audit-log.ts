@@ -101,7 +101,7 @@ function openWithFile(options: AuditFileOptions, dependencies: AuditDependencies
   const timer = setInterval(() => {
     if (waiting.some()) writeAndSync();
   }, retryMs).unref();
-  // What a kill left is healed at the start, not at the next change; a log of no change is not a file.
+  // What a kill left is healed at the start, not at the next change; before the first change there is no file.
   if (isReachable() && existsSync(path)) writeAndSync();
   return {
     add: async (entries) => {

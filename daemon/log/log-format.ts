@@ -10,8 +10,8 @@ type LogReader = Readonly<{ isTTY?: boolean }>;
 
 /**
  * Creates a function that turns a JSON line of a log into lines for a person, if the format and the reader want that:
- * local time, level, message, and a fact on each line. Undefined if the lines stay JSON. Loaded only then, because a
- * service without a terminal has no use for it. Colours follow `NO_COLOR` (https://no-color.org).
+ * local time, level, message and facts on one, an error on more. Undefined if the lines stay JSON. Loaded only if they
+ * do not, because a service without a terminal has no use for it. Colours follow `NO_COLOR` (https://no-color.org).
  */
 export async function formatPrettyLines(
   format: LogFormat,
@@ -28,7 +28,7 @@ export async function formatPrettyLines(
   return (line) => pretty(toShown(line));
 }
 
-/** Picks what a person is shown of a line: not the fields that are the same in all lines, and short names. */
+/** Picks what a person is shown of a line: its fields under short names, without those that are the same in all lines. */
 function toShown(line: string): string | Record<string, unknown> {
   const fields = line.startsWith("{") ? parseJson(line) : undefined;
   if (!isLine(fields)) return line;

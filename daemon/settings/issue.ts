@@ -33,10 +33,10 @@ export function describeIssues(
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => describeUnknownKey([...path, key], leaf, leaves, origin));
     }
-    if (leaf === undefined) return [{ name: formatPlace(path, origin), message: `${describeExpected(issue)}.` }];
+    if (leaf === undefined) return [{ name: formatKeyPlace(path, origin), message: `${describeExpected(issue)}.` }];
     if (names.has(leaf.env) || names.has(`${leaf.env}_FILE`)) return [];
     const isGiven = getValueAt(origin.raw, leaf.path) !== undefined;
-    const name = isGiven && !origin.fromEnvironment.has(leaf.env) ? formatPlace(path, origin) : leaf.env;
+    const name = isGiven && !origin.fromEnvironment.has(leaf.env) ? formatKeyPlace(path, origin) : leaf.env;
     return [{ name, message: isGiven ? describeValue(leaf, path, origin, issue) : describeMissing(leaf, origin) }];
   });
 }
@@ -54,7 +54,7 @@ function describeUnknownKey(
   const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;
   const advice = meant === undefined ? "; correct the key or remove it." : " Correct the key or remove it.";
   const isEnvironment = leaf !== undefined && origin.fromEnvironment.has(leaf.env);
-  const name = isEnvironment ? `${leaf.env}: ${path.slice(leaf.path.length).join(".")}` : formatPlace(path, origin);
+  const name = isEnvironment ? `${leaf.env}: ${path.slice(leaf.path.length).join(".")}` : formatKeyPlace(path, origin);
   return { name, message: `no such setting${hint}${advice}` };
 }
 
@@ -93,6 +93,6 @@ function formatPurpose({ description }: SettingsLeaf): string {
   return description === "" ? "" : ` (${description})`;
 }
 
-function formatPlace(path: readonly string[], { file }: SettingsOrigin): string {
+function formatKeyPlace(path: readonly string[], { file }: SettingsOrigin): string {
   return file === undefined ? path.join(".") : file.place(path);
 }

@@ -7,7 +7,10 @@ import { setTimeout as sleep } from "node:timers/promises";
  */
 export const generousMs = 40_000;
 
-/** Time between two looks: four times as long as one takes, so that those of a service's metrics don't keep two processes busy. */
+/**
+ * Waits between two looks, four times as long as the last one took (10 to 100 ms), so that looks at a service's metrics
+ * don't keep two processes busy.
+ */
 const pauseAfter = (tookMs: number) => sleep(Math.min(Math.max(10, 4 * tookMs), 100));
 
 /**

@@ -110,7 +110,7 @@ export class ListenerConnections {
     if (held !== undefined) held.server = server;
   }
 
-  /** Closes some idle connections, `least` if there are as many; false if there are none. */
+  /** Closes some idle connections, at least `least` if there are as many; false if there are none. */
   shed(least = 1): boolean {
     const nowMs = this.#room.clock();
     if (nowMs < this.#nothingToShedUntilMs) return false;

@@ -103,7 +103,7 @@ function toPlainAddress(text: string): string | undefined {
 /** Headers of a request that name the hops it came by; the values of one that was sent several times are joined by commas. */
 export type ForwardedBy = Readonly<{ forwardedFor: string | undefined; forwarded: string | undefined }>;
 
-/** Reads them from the headers that node:http has read. */
+/** Reads these headers of a request that node:http has parsed. */
 export function readForwarded(headers: IncomingHttpHeaders): ForwardedBy {
   return { forwardedFor: joinValues(headers["x-forwarded-for"]), forwarded: joinValues(headers["forwarded"]) };
 }
