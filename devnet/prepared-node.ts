@@ -13,8 +13,8 @@ export type DevnetSettings = z.output<typeof devnetSettings.schema>;
 export type PreparedNode = Readonly<{ workspace: Workspace; parameters: NodeParameters }>;
 
 /**
- * Makes the workspace that the settings describe. A node that `ops` starts there ends with the process `ownerPid`, however that ends, unless
- * it has ended before.
+ * Makes the workspace that the settings describe, or updates one that is there. A node that `ops` starts there ends with
+ * the process `ownerPid`, however that ends, unless it has ended before.
  */
 export async function prepareNode(
   settings: DevnetSettings,

@@ -8,7 +8,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 
 const schema = z.object({ pid: z.int().min(1), startTicks: z.int().min(0) });
 
-/** Finds the node process that runs in a workspace; the files of a killed one don't count. */
+/** Finds the node process that runs in a workspace; undefined if none does. The file that a killed one left does not count. */
 export async function findRunningNode(runDirectory: string): Promise<ProcessIdentity | undefined> {
   let text: string;
   try {

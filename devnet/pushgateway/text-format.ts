@@ -47,13 +47,13 @@ function readLine(line: string, families: Map<string, FamilyDraft>): void {
   if (line === "") return;
   if (line.startsWith("#")) return readComment(line, families);
   const sample = parseSample(line);
-  findFamilyOfSample(sample.name, families).samples.push(sample);
+  openFamilyOfSample(sample.name, families).samples.push(sample);
 }
 
 function readComment(line: string, families: Map<string, FamilyDraft>): void {
   const [, keyword, name = "", text = ""] = /^#[ \t]+(HELP|TYPE)[ \t]+(\S+)(?:[ \t]+(.*))?$/.exec(line) ?? [];
   if (keyword === undefined) return;
-  const family = getFamily(name, families);
+  const family = openFamily(name, families);
   if (keyword === "HELP") {
     if (family.help !== undefined) throw new SampleError(`second HELP line for metric name "${name}"`);
     family.help = text.replace(/\\([\\n])/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
@@ -68,14 +68,15 @@ function readComment(line: string, families: Map<string, FamilyDraft>): void {
 }
 
 /** Finds or adds the family of a sample's name, or the histogram or summary that the sample is part of. */
-function findFamilyOfSample(sampleName: string, families: Map<string, FamilyDraft>): FamilyDraft {
+function openFamilyOfSample(sampleName: string, families: Map<string, FamilyDraft>): FamilyDraft {
   const [, base = "", part] = /^(.+)_(bucket|sum|count)$/.exec(sampleName) ?? [];
   const whole = families.get(base);
   const isPart = whole?.type === "histogram" || (whole?.type === "summary" && part !== "bucket");
-  return isPart && whole !== undefined ? whole : getFamily(sampleName, families);
+  return isPart && whole !== undefined ? whole : openFamily(sampleName, families);
 }
 
-function getFamily(name: string, families: Map<string, FamilyDraft>): FamilyDraft {
+/** Finds or adds the family of a name. */
+function openFamily(name: string, families: Map<string, FamilyDraft>): FamilyDraft {
   const known = families.get(name);
   if (known !== undefined) return known;
   const made: FamilyDraft = { name, samples: [] };

@@ -9,7 +9,7 @@ import type { Node } from "../method.ts";
 /** Accounts and slots that a call touches (EIP-2930), and its gas. */
 type AccessList = Readonly<{
   accessList: readonly Readonly<{ address: Hex; storageKeys: readonly Hex[] }>[];
-  /** Error of a call that fails. */
+  /** Error of a call that fails; absent if it does not. */
   error?: string;
   gasUsed: Hex;
 }>;

@@ -36,7 +36,7 @@ type Rerun =
   | Readonly<{ call: object; block: unknown; overrides: Readonly<Record<string, unknown>> }>;
 
 /**
- * Finds the instructions at which the frames of a run halted, if their text names it, in the order in which the frames ended.
+ * Finds the instructions at which frames of a run halted, for the frames whose text names theirs, in the order in which they ended.
  * Empty if the run is too long to be followed or its state is pruned.
  */
 async function findHaltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltPlace | undefined)[]> {
