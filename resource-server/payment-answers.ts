@@ -35,7 +35,7 @@ export function answerSale(route: Route, url: string, outcome: SaleOutcome): Res
   return answerWithoutOffer(outcome);
 }
 
-/** Answers like {@link answerSale}, all that takes no offer to answer. */
+/** Answers, like {@link answerSale}, an outcome that can be answered without the route's offers. */
 export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Response {
   switch (outcome.kind) {
     case "sold":
@@ -43,32 +43,36 @@ export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invali
     case "declined":
       return new Response(getBody(outcome.response), { ...buildInit(outcome.response) });
     case "failed":
-      return toJson(
+      return answerJson(
         outcome.status,
         `${outcome.message}; you were not charged, the payment can be used again.`,
         outcome.status === 503 ? { "Retry-After": recoveryRetryAfterSeconds } : {},
       );
     case "pending":
-      return toJson(202, "the settlement is not confirmed yet; send the same payment again to get the resource.", {
+      return answerJson(202, "the settlement is not confirmed yet; send the same payment again to get the resource.", {
         "PAYMENT-RESPONSE": encodePaymentResponseHeader(outcome.settlement),
         "Retry-After": retryAfterSeconds,
       });
     case "in-progress":
-      return toJson(409, "this payment is being worked on; send it again to get the resource.", {
+      return answerJson(409, "this payment is being worked on; send it again to get the resource.", {
         "Retry-After": retryAfterSeconds,
       });
     case "other-request":
-      return toJson(409, "this payment bought another request; send that request, or pay for this one.", {});
+      return answerJson(409, "this payment bought another request; send that request, or pay for this one.", {});
     case "busy":
-      return toJson(503, "too many payments are being worked on; you were not charged, try again.", {
+      return answerJson(503, "too many payments are being worked on; you were not charged, try again.", {
         "Retry-After": retryAfterSeconds,
       });
     case "no-ledger":
-      return toJson(503, "payments can't be recorded now; send the same payment again, it is never charged twice.", {
-        "Retry-After": recoveryRetryAfterSeconds,
-      });
+      return answerJson(
+        503,
+        "payments can't be recorded now; send the same payment again, it is never charged twice.",
+        {
+          "Retry-After": recoveryRetryAfterSeconds,
+        },
+      );
     case "no-verdict":
-      return toJson(503, "payments can't be checked now; you were not charged, send the same payment again.", {
+      return answerJson(503, "payments can't be checked now; you were not charged, send the same payment again.", {
         "Retry-After": recoveryRetryAfterSeconds,
       });
   }
@@ -86,7 +90,7 @@ export function requirePayment(route: Route, url: string, error: string, settlem
     },
     accepts: [...route.accepts],
   };
-  return toJson(402, error, {
+  return answerJson(402, error, {
     "PAYMENT-REQUIRED": encodePaymentRequiredHeader(instructions),
     ...(settlement === undefined ? {} : { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) }),
   });
@@ -108,6 +112,6 @@ function getBody({ status, body }: SoldResponse): Uint8Array<ArrayBuffer> | null
   return status === 204 || status === 205 ? null : body;
 }
 
-function toJson(status: number, error: string, headers: Readonly<Record<string, string>>): Response {
+function answerJson(status: number, error: string, headers: Readonly<Record<string, string>>): Response {
   return Response.json({ error }, { status, headers: { "Cache-Control": "no-store", ...headers } });
 }

@@ -37,7 +37,7 @@ export function createTransfers(
   // Anybody can have the same payment refused, or its settlement reported again, any number of times.
   const refusals = createBoundedLog(log);
   const settlements = createBoundedLog(log, boundOfSales);
-  const settleAndForget = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
+  const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
     try {
       return await engine.settle(payment, caller);
     } finally {
@@ -67,7 +67,7 @@ export function createTransfers(
       if (unserved !== undefined && (await engine.progress(payment)) === undefined) {
         return { answer: { state: "refused", refusal: unserved }, payer };
       }
-      const answer = await settleAndForget(payment, caller);
+      const answer = await settleAndForgetPayer(payment, caller);
       const lines = answer.state === "refused" ? refusals : settlements;
       const { asset, authorization } = payment;
       const name = namePayment({ network, asset, payer, nonce: authorization.nonce });

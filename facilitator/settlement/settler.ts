@@ -64,7 +64,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     }
   };
 
-  /** Returns the owner of a recorded settlement: the ledger's, or else whoever requested `entry`. */
+  /** Returns the owner of a recorded settlement; makes whoever requested `entry` the owner of one that has none. */
   const resolveOwner = async ({ owner }: Recorded, { settlement, owner: claimant }: InFlight) => {
     if (owner !== undefined || claimant === undefined) return owner;
     return (await ownership.acquire(settlement.id, claimant)) ? claimant : undefined;

@@ -48,7 +48,7 @@ export function createSendBatch(
     for (const [index, sent] of signed.entries()) {
       const outcome = outcomes[index];
       if (outcome === undefined || outcome.kind === "accepted") continue;
-      if (await isForeignNonce(sent, outcome, dependencies)) again.push(sent);
+      if (await handleUntaken(sent, outcome, dependencies)) again.push(sent);
     }
     noncesAreStale = again.length > 0;
     return { signed: signed.length, again: again.map(({ job }) => job) };
@@ -78,7 +78,7 @@ async function send(chain: Chain, rawTransaction: SignedJob["attempt"]["rawTrans
 }
 
 /** Handles a transaction that the node did not take. Returns whether its job needs another one, because its nonce is someone else's. */
-async function isForeignNonce(
+async function handleUntaken(
   { job: { entry, replaced }, attempt }: SignedJob,
   outcome: Exclude<SendOutcome, { kind: "accepted" }>,
   { ledger, nonces, book, log }: SendDependencies,
