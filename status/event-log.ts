@@ -52,7 +52,7 @@ export type EventLog = Readonly<{
     (kind: ObservationKind, message: string, why?: string): void;
     (kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
   };
-  /** Records a change that is about to be made in the audit log, its outcome `unknown`; adds no visible event. */
+  /** Records in the audit log that a change is about to be made, its outcome `unknown`; adds no visible event. */
   begin: (kind: ChangeKind, message: string, why: string | undefined, change: BeginningChange) => void;
   /** Records in the audit log that a change failed, and why; adds no visible event, because a condition shows it. */
   fail: (kind: ChangeKind, message: string, why: string, change: BeginningChange) => void;

@@ -17,7 +17,7 @@ export type Verdict = Readonly<{ level: VerdictLevel; title: string; message: st
 
 export type VerdictScope = Readonly<{
   mode: UpkeepMode;
-  /** Conditions that the settings have watched: before all of them were looked at, nothing is called right. */
+  /** Conditions that are watched according to the settings: before all of them were looked at, nothing is called right. */
   watched: readonly ConditionType[];
 }>;
 

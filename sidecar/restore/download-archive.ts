@@ -37,7 +37,7 @@ export async function downloadArchive(
     const headers = { ...endpoint.headers, ...(part.sizeBytes === 0 ? {} : buildRangeHeaders(part)) };
     const response = await dependencies.fetch(endpoint.url, { headers, signal });
     if (response.status === 416 && part.sizeBytes > 0) return await computeHash(part.sizeBytes, place.archive);
-    const fromBytes = readStart(response, part.sizeBytes, url);
+    const fromBytes = readRangeStart(response, part.sizeBytes, url);
     const totalBytes = readTotal(response, fromBytes);
     if (totalBytes !== undefined && totalBytes > settings.archive.limitBytes)
       throw createSizeError(url, totalBytes, settings);
@@ -106,7 +106,7 @@ async function rememberOrigin(place: RestorePlace, url: string, response: Respon
 }
 
 /** Reads the byte at which the answer begins: the requested one, or 0 if the server sends all of the archive. */
-function readStart(response: Response, expectedBytes: number, url: string): number {
+function readRangeStart(response: Response, expectedBytes: number, url: string): number {
   if (response.status === 200) return 0;
   const begin = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "")?.[1];
   if (response.status === 206 && Number(begin) === expectedBytes) return expectedBytes;
