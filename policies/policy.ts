@@ -125,7 +125,7 @@ export function judgeException(
   if (!/^\d{4}-\d{2}-\d{2}$/.test(found.expires)) {
     return {
       excused: false,
-      note: `its exception expires "${found.expires}", which is no YYYY-MM-DD, so it does not count`,
+      note: `its exception expires "${found.expires}", which is not YYYY-MM-DD, so it does not count`,
     };
   }
   if (day > found.expires)

@@ -58,10 +58,14 @@ const proxyProtocolTransport = (version: "V1" | "V2") => ({
   },
 });
 
+/** Builds an address of loopback as Envoy has it. */
+function buildEnvoyAddress(portValue: number) {
+  return { socket_address: { address: "127.0.0.1", port_value: portValue } };
+}
+
 /** Prepares an Envoy that passes requests and WebSockets on, and gives each client's address by `X-Forwarded-For`, with `proxyProtocol` by PROXY headers, too. */
 export function prepareEnvoy({ proxyProtocol }: Readonly<{ proxyProtocol?: "V1" | "V2" }> = {}): StartProxy {
   return ({ folder, port, behindPort }) => {
-    const address = (portValue: number) => ({ socket_address: { address: "127.0.0.1", port_value: portValue } });
     const manager = {
       "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
       stat_prefix: "rpc",
@@ -83,12 +87,12 @@ export function prepareEnvoy({ proxyProtocol }: Readonly<{ proxyProtocol?: "V1" 
       name: "gateway",
       load_assignment: {
         cluster_name: "gateway",
-        endpoints: [{ lb_endpoints: [{ endpoint: { address: address(Number(behindPort)) } }] }],
+        endpoints: [{ lb_endpoints: [{ endpoint: { address: buildEnvoyAddress(Number(behindPort)) } }] }],
       },
       ...(proxyProtocol === undefined ? {} : { transport_socket: proxyProtocolTransport(proxyProtocol) }),
     };
     const filter = { name: "envoy.filters.network.http_connection_manager", typed_config: manager };
-    const listener = { address: address(port), filter_chains: [{ filters: [filter] }] };
+    const listener = { address: buildEnvoyAddress(port), filter_chains: [{ filters: [filter] }] };
     const config = join(folder, `envoy-${port}.json`);
     writeFileSync(config, JSON.stringify({ static_resources: { listeners: [listener], clusters: [cluster] } }));
     return start("envoy", ["-c", config, "--concurrency", "1", "--disable-hot-restart", "--log-level", "off"], port);
