@@ -10,7 +10,7 @@ const verbs = new Set(
   boot buffer build bundle buy can cancel cause change charge check choose clear close collect compare compile compose
   compress compute confirm connect convert copy count create cut decide define delete deliver deny deploy derive
   describe diagnose digest discard divert do double download draw drive drop dump edit encode end escape estimate expand expect
-  explain explains fail fetch find finish fit flush follow forecast forget format from gather get give grow guard hang
+  explain explains fail fetch find finish fit flush follow forecast forget format from gather get give grow guard handle hang
   has hash hasten hold identify insert inspect install is join judge keep lift limit link lint list listen load locate
   lock log look looks make mark mask may measure memoize merge migrate mine mount must name names needs note notify observe
   on open outlives parse pass pause pick poll post prefer preflight prepare print prove purchase put query quote raise reach
