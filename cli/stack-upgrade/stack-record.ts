@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularText } from "#daemon/files/regular-file.ts";
+import { parseJson } from "#daemon/json-rpc.ts";
 import { pulumiBackend } from "./pulumi/pulumi-backend.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
 import { stackTarget } from "./stack-target.ts";
@@ -142,18 +143,9 @@ export function readRecord(path: string): StackRecord | undefined {
     if (code === "ENOENT") return undefined;
     throw new RecordError(`${path} can't be read (${code ?? message})`, { cause: error });
   }
-  const parsed = recordShape.safeParse(parseText(text));
+  const parsed = recordShape.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
   throw new RecordError(`${path} holds no upgrade of this version of gatehouse; go on with the version that began it`);
-}
-
-function parseText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Text that isn't JSON is not a record either; the schema reports it.
-    return undefined;
-  }
 }
 
 /**

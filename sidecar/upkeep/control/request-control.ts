@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { Agent } from "undici";
 import { z } from "zod";
 import { lookupName } from "#daemon/http/name-lookup.ts";
+import { parseJson } from "#daemon/json-rpc.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 import { controlPath } from "./control-answers.ts";
 import type { ControlOptions } from "./control-options.ts";
@@ -124,19 +125,11 @@ const refusalBody = z.object({ error: z.string() });
 function explainRefusal(place: string, status: number, text: string): string {
   if (status === 404)
     return `${place} has no control: set upkeep.controlToken for its sidecar, or use --state-directory.`;
-  const refusal = status === 400 || status === 503 ? readRefusal(text) : undefined;
-  if (refusal !== undefined) return `${place} refuses the request: ${refusal}.`;
+  const refusal = status === 400 || status === 503 ? refusalBody.safeParse(parseJson(text)).data : undefined;
+  if (refusal !== undefined) return `${place} refuses the request: ${refusal.error}.`;
   // Without such a body: a malformed Authorization header comes of a token that is as wrong as any other.
   if (status === 401 || status === 400) return `${place} refuses the token; give that of upkeep.controlToken.`;
   return `${place} answered with status ${status}; look at the sidecar's log.`;
-}
-
-function readRefusal(text: string): string | undefined {
-  try {
-    return refusalBody.safeParse(JSON.parse(text)).data?.error;
-  } catch {
-    return undefined;
-  }
 }
 
 function readErrorCode(cause: unknown): string {
