@@ -13,22 +13,20 @@ import {
 } from "../../infra/services/service-spec.ts";
 import { sidecarSpec } from "../../infra/services/sidecar-spec.ts";
 import { pause } from "#daemon/time.ts";
-import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startCallers } from "../support/gateway/callers.ts";
-import { startDevnetWorkspace, type DevnetWorkspace } from "../support/node/devnet-workspace.ts";
-import { isLong } from "../support/run-size.ts";
+import { startSizedNode, type SizedNode } from "../support/node/sized-node.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const [before, after] = ["token-of-before-the-rotation-0000001", "token-of-after-the-rotation-00000002"];
 const resources = new AsyncDisposableStack();
-let node: Pick<DevnetWorkspace, "workspace" | "httpUrl"> & Partial<Pick<DevnetWorkspace, "webSocketUrl">>;
+let node: SizedNode;
 let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "gatehouse-changed-secret-"));
   resources.defer(() => rm(folder, { recursive: true }));
-  node = resources.use(await (isLong ? startDevnetWorkspace("0.16.2") : startFakeNode()));
+  node = resources.use(await startSizedNode());
 }, 120_000);
 afterAll(() => resources.disposeAsync());
 

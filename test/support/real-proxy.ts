@@ -46,7 +46,7 @@ export function prepareHaproxy(mode: string, server: string): StartProxy {
 }
 
 /** Transport of Envoy's connections to the gateway that writes a PROXY header of this version before them. */
-const proxyProtocolTransport = (version: "V1" | "V2") => ({
+const buildProxyTransport = (version: "V1" | "V2") => ({
   name: "envoy.transport_sockets.upstream_proxy_protocol",
   typed_config: {
     "@type": "type.googleapis.com/envoy.extensions.transport_sockets.proxy_protocol.v3.ProxyProtocolUpstreamTransport",
@@ -89,7 +89,7 @@ export function prepareEnvoy({ proxyProtocol }: Readonly<{ proxyProtocol?: "V1" 
         cluster_name: "gateway",
         endpoints: [{ lb_endpoints: [{ endpoint: { address: buildEnvoyAddress(Number(behindPort)) } }] }],
       },
-      ...(proxyProtocol === undefined ? {} : { transport_socket: proxyProtocolTransport(proxyProtocol) }),
+      ...(proxyProtocol === undefined ? {} : { transport_socket: buildProxyTransport(proxyProtocol) }),
     };
     const filter = { name: "envoy.filters.network.http_connection_manager", typed_config: manager };
     const listener = { address: buildEnvoyAddress(port), filter_chains: [{ filters: [filter] }] };

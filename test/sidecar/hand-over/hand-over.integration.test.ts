@@ -7,9 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { callRpc } from "../../support/call-rpc.ts";
-import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/node/devnet-workspace.ts";
+import { startSizedNode, type SizedNode } from "../../support/node/sized-node.ts";
 import { isLong, takeSlice } from "../../support/run-size.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -19,7 +18,7 @@ import { listChildren } from "../../support/list-children.ts";
 
 const controlToken = "control-token-of-the-test-000000000001";
 const resources = new AsyncDisposableStack();
-let node: Pick<DevnetWorkspace, "workspace" | "httpUrl"> & Partial<Pick<DevnetWorkspace, "webSocketUrl">>;
+let node: SizedNode;
 let folder: string;
 let path: string;
 
@@ -28,7 +27,7 @@ beforeAll(async () => {
   resources.defer(() => rm(folder, { recursive: true }));
   path = join(folder, "settings.json5");
   await writeFile(join(folder, "control-token"), controlToken);
-  node = resources.use(await (isLong ? startDevnetWorkspace("0.16.2") : startFakeNode()));
+  node = resources.use(await startSizedNode());
 }, 120_000);
 afterAll(() => resources.disposeAsync());
 

@@ -4,11 +4,11 @@ import { once } from "node:events";
 import { openSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { within } from "#daemon/time.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
-import { isExecutable } from "../find-program.ts";
+import { findProgram } from "../find-program.ts";
 import { createClusterClient, type ClusterClient } from "./cluster-client.ts";
 
 /** A Kubernetes API server with its store and nothing behind it: no pod runs, but every right and every field is checked. */
@@ -143,9 +143,4 @@ function run(program: (typeof programs)[number], options: readonly string[], dir
       await within(`the end of ${program}`, endDeadlineMs, exited);
     },
   };
-}
-
-function findProgram(program: string): string | undefined {
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
-  return folders.map((folder) => join(folder, program)).find(isExecutable);
 }

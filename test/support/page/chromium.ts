@@ -1,14 +1,12 @@
-import { delimiter, join } from "node:path";
 import { chromium, type Browser } from "playwright-core";
-import { isExecutable } from "../find-program.ts";
+import { findProgram } from "../find-program.ts";
 
 /** The one without the browser's own windows first: each context of a whole Chromium is a window, which costs ten times what a page of the status page does. */
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
 /** Finds the path of a Chromium on PATH; undefined if there is none. */
 export function findChromium(): string | undefined {
-  const directories = (process.env["PATH"] ?? "").split(delimiter);
-  return directories.flatMap((directory) => names.map((name) => join(directory, name))).find(isExecutable);
+  return names.map(findProgram).find((path) => path !== undefined);
 }
 
 /** Starts a browser without a window and with a fresh profile; the sandbox needs rights that containers lack, and imitating a GPU takes time. */

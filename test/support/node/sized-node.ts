@@ -1,0 +1,12 @@
+import { startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { isLong } from "../run-size.ts";
+import { startDevnetWorkspace } from "./devnet-workspace.ts";
+
+/** A running node with its workspace; only the devnet's has a WebSocket. */
+export type SizedNode = AsyncDisposable &
+  Readonly<{ workspace: string; httpUrl: string; webSocketUrl?: string | undefined }>;
+
+/** Starts the devnet's node in a long run, else a fake one, which costs far less. */
+export function startSizedNode(): Promise<SizedNode> {
+  return isLong ? startDevnetWorkspace("0.16.2") : startFakeNode();
+}
