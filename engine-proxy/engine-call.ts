@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseJson } from "#daemon/json-rpc.ts";
 
 /** A request to the engine as a caller made it. */
 export type EngineRequest = Readonly<{ method: string; url: string; body: string }>;
@@ -91,7 +92,8 @@ function restart(path: string, query: string, rules: EngineRules): EngineDecisio
 }
 
 function createExec(path: string, text: string, rules: EngineRules): EngineDecision {
-  const parsed = execBody.safeParse(fromJson(text));
+  // No schema here takes undefined, which stands for text that is not JSON.
+  const parsed = execBody.safeParse(parseJson(text));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     return {
@@ -144,19 +146,10 @@ function followExec({
   if (action === "json" && request.method === "GET") return admitCall("exec-inspect", "GET", path);
   if (action !== "start" || request.method !== "POST")
     return { refused: "an exec is started by POST and inspected by GET" };
-  if (!startBody.safeParse(fromJson(request.body === "" ? "{}" : request.body)).success) {
+  if (!startBody.safeParse(parseJson(request.body === "" ? "{}" : request.body)).success) {
     return { refused: "an exec starts attached and without a terminal" };
   }
   return admitCall("exec-start", "POST", path, { Detach: false, Tty: false });
-}
-
-function fromJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // Not JSON: no schema takes `undefined`: the schema's words refuse a request, and nobody is shown such an answer.
-    return undefined;
-  }
 }
 
 /** Answer as a caller sees it. */
@@ -180,5 +173,5 @@ const shown: Readonly<Partial<Record<EngineCall["kind"], z.ZodType<ShownAnswer>>
  */
 export function showAnswer(kind: EngineCall["kind"], status: number, text: string): ShownAnswer | undefined {
   const schema = status < 400 ? shown[kind] : failure;
-  return schema?.safeParse(fromJson(text)).data;
+  return schema?.safeParse(parseJson(text)).data;
 }
