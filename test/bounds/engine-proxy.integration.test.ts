@@ -152,7 +152,7 @@ it(
       502,
       expect.stringContaining(`no answer in ${answerTimeoutMs} ms`),
     ]);
-    expect(performance.now() - began).toBeLessThan(3 * answerTimeoutMs);
+    expect(performance.now() - began).toBeLessThan(2 * answerTimeoutMs + 20_000);
   },
   2 * answerTimeoutMs + 60_000,
 );

@@ -184,7 +184,7 @@ describe("the engine proxy", () => {
     socket.on("error", () => socket.destroy()).resume();
     socket.write("POST /containers/gh-node/restart HTTP/1.1\r\nHost: docker\r\nContent-Length: 10\r\n\r\n{");
     await once(socket, "close");
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(20_000);
   });
 
   it("refuses a body that is too large", async () => {

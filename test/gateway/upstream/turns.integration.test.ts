@@ -190,7 +190,7 @@ describe("calls that wait for the node", () => {
       const { text } = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
       expect(text).toBe('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
     }
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
     for (const socket of deaf) socket.destroy();
   });
 });

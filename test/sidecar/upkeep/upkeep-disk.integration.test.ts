@@ -135,7 +135,7 @@ mounting(
     await upkeep.reason("ConfigValid", "Hanging");
     const beganMs = performance.now();
     await resources.disposeAsync();
-    expect(performance.now() - beganMs).toBeLessThan(4_000);
+    expect(performance.now() - beganMs).toBeLessThan(20_000);
     again[Symbol.dispose]();
   },
 );

@@ -17,18 +17,25 @@ export type RpcTap = AsyncDisposable &
     total: () => number;
     /** Decides about every request from now on. */
     rule: (decide: (calls: readonly TappedCall[]) => TapRule) => void;
+    /** Ends the connections of all that hang. */
+    release: () => void;
   }>;
 
 /** Starts a tap in front of a node. */
 export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
   const counts = new Map<string, number>();
+  const hanging = new Set<ServerResponse>();
   let decide: ((calls: readonly TappedCall[]) => TapRule) | undefined;
   const server = createServer(async (request, response) => {
     const body = await text(request);
     const message = JSON.parse(body) as TappedCall | TappedCall[];
     const calls = Array.isArray(message) ? message : [message];
     for (const { method } of calls) counts.set(method, (counts.get(method) ?? 0) + 1);
-    await applyRule(decide?.(calls) ?? "forward", { nodeUrl, body, response });
+    const rule = decide?.(calls) ?? "forward";
+    if (rule === "hang") {
+      hanging.add(response);
+      response.once("close", () => hanging.delete(response));
+    } else await applyRule(rule, { nodeUrl, body, response });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
@@ -36,6 +43,9 @@ export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
     counts,
     total: () => [...counts.values()].reduce((sum, count) => sum + count, 0),
     rule: (next) => (decide = next),
+    release: () => {
+      for (const response of hanging) response.destroy();
+    },
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -44,10 +54,9 @@ export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
 }
 
 async function applyRule(
-  rule: TapRule,
+  rule: Exclude<TapRule, "hang">,
   { nodeUrl, body, response }: Readonly<{ nodeUrl: string; body: string; response: ServerResponse }>,
 ): Promise<void> {
-  if (rule === "hang") return;
   if (typeof rule === "object") {
     response.writeHead(rule.status).end(rule.body);
     return;

@@ -35,5 +35,5 @@ it("lets a client go soon whose message may not be held, though it sends on and 
   );
   clearInterval(sending);
   socket.destroy();
-  expect(performance.now() - reportedAt).toBeLessThan(6_000);
+  expect(performance.now() - reportedAt).toBeLessThan(20_000);
 });
