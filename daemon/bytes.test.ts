@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { Agent as Dispatcher, request as undiciRequest } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BodyTooLargeError, boundChunks, discardBody, readBody, readBodyStart, readText, type Body } from "./bytes.ts";
-import { sendRequest } from "./http/request.ts";
+import { sendRequest } from "./http/send-request.ts";
 
 /** Of the newest endless answer. */
 let endlessSocket: Socket | undefined;

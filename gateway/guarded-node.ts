@@ -7,7 +7,7 @@ import { watchCertificates, type WatchedCertificates } from "#health/certificate
 import { watchDescriptors } from "#health/descriptor-watch.ts";
 import { watchEventLoop } from "#health/event-loop-watch.ts";
 import { startHealth, type Health, type WatchedNode } from "#health/health.ts";
-import { sendRequest } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/send-request.ts";
 import { readNodeReadiness } from "#status/node-readiness.ts";
 import { poll, pauseWhileRunning } from "#daemon/time.ts";
 import { createCharts, type Charts } from "#status/charts.ts";

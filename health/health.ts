@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { z } from "zod";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import type { SendRequest } from "#daemon/http/request.ts";
+import type { SendRequest } from "#daemon/http/send-request.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { isLoopback } from "#daemon/http/address.ts";

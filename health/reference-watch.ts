@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import type { SendRequest } from "#daemon/http/request.ts";
+import type { SendRequest } from "#daemon/http/send-request.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";

@@ -1,5 +1,5 @@
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
-import { requestFailureCode, type SendRequest } from "#daemon/http/request.ts";
+import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.ts";
 
 /** Reason for which a JSON-RPC endpoint gave no usable answer. */
 export type RpcFailureReason = "Refused" | "NameUnresolved" | "TimedOut" | "NotJsonRpc" | "RpcError" | "TooLarge";

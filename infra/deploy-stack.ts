@@ -5,7 +5,7 @@ import type { StackConfig } from "./config/config-schema.ts";
 import type { Platform, Scope } from "./platform.ts";
 import { warnOfWatching } from "./services/observability/observability-args.ts";
 import { stackArgs } from "./services/stack-specs.ts";
-import { deploymentSecret } from "./config/stack-input.ts";
+import { deploymentSecret } from "./config/pulumi-config.ts";
 
 /** Names, files and parent of a stack's resources, and where its warnings go. */
 export type StackPlace = Readonly<{

@@ -7,7 +7,7 @@ import { confPath } from "./services/node/node-layout.ts";
 import { findUnnamedImages } from "./services/stack-images.ts";
 import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
 import { preflight } from "./preflight/preflight.ts";
-import { deploymentSecret, readStackConfiguration } from "./config/stack-input.ts";
+import { deploymentSecret, readStackConfiguration } from "./config/pulumi-config.ts";
 import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs } from "./stack-outputs.ts";
 
 const project = getProject();

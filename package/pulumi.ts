@@ -10,7 +10,7 @@ export { Service, type Placed } from "#infra/components/service.ts";
 export { ConfigError, type ConfigProblem } from "#infra/config/config-problem.ts";
 export type { StackConfig } from "#infra/config/config-schema.ts";
 export type { DeploymentSecret } from "#infra/config/deployment-secret.ts";
-export { deploymentSecret } from "#infra/config/stack-input.ts";
+export { deploymentSecret } from "#infra/config/pulumi-config.ts";
 export type { Platform } from "#infra/platform.ts";
 export type { BuiltService } from "#infra/services/built-service.ts";
 export { facilitatorSpec, type FacilitatorArgs } from "#infra/services/facilitator-spec.ts";

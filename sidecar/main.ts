@@ -4,7 +4,7 @@ import { systemClock } from "#daemon/clock.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
 import { guardNode } from "#gateway/guarded-node.ts";
-import { sendRequest } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/send-request.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
 import { judgeVerdict } from "#status/verdict.ts";
 import type { ConditionType } from "#status/condition.ts";

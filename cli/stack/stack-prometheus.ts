@@ -9,7 +9,7 @@ import { sendSignal } from "#daemon/process/send-signal.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { stopChild } from "#daemon/process/stop-child.ts";
 import { renderGroups } from "#infra/observability/rule-files.ts";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
 import { openLogFile } from "./child-service.ts";
 

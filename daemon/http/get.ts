@@ -1,7 +1,7 @@
 import { readText } from "../bytes.ts";
 import { parseJson } from "../json-rpc.ts";
 import { parseHttpEndpoint } from "./endpoint.ts";
-import { requestFailureCode, sendRequest } from "./request.ts";
+import { requestFailureCode, sendRequest } from "./send-request.ts";
 
 /** A command's request to a running service, and its bounds. */
 export type GetOptions = Readonly<{

@@ -4,7 +4,7 @@ import { parseJson, readAnswer, writeCall, type JsonRpcAnswer } from "../json-rp
 import { createRunningTimeout } from "../time.ts";
 import { parseHttpEndpoint } from "./endpoint.ts";
 import { UnresolvedNameError } from "./name-lookup.ts";
-import { requestFailureCode, sendRequest, type SendRequest } from "./request.ts";
+import { requestFailureCode, sendRequest, type SendRequest } from "./send-request.ts";
 
 /** An endpoint, and the limits of one call to it. */
 export type JsonRpcClientOptions = Readonly<{

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { isIP } from "node:net";
 import { checkServerIdentity, connect, type TLSSocket } from "node:tls";
 import { lookupName } from "./name-lookup.ts";
-import { requestFailureCode } from "./request.ts";
+import { requestFailureCode } from "./send-request.ts";
 
 /** The certificate that a server shows, and what a client has against it. */
 export type PeerCertificate = Readonly<{

@@ -1,4 +1,4 @@
-import type { LogEvent } from "./events/log-events.ts";
+import type { LogEvent } from "./events/all-events.ts";
 import type { EventFacts, Logger } from "./log.ts";
 
 /** Lines of one kind that are written within a time; those beyond are counted. */

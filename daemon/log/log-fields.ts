@@ -1,5 +1,5 @@
 import { stdSerializers } from "pino";
-import { logEvents, type LogEvent } from "./events/log-events.ts";
+import { logEvents, type LogEvent } from "./events/all-events.ts";
 import { version } from "../version.ts";
 
 /**

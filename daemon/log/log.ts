@@ -1,7 +1,7 @@
 import { pino, type DestinationStream } from "pino";
 
 import { createBoundedOutput, outlivesReader } from "./bounded-output.ts";
-import type { LogEvent } from "./events/log-events.ts";
+import type { LogEvent } from "./events/all-events.ts";
 import { createBaseFields, neverLogged, toFields } from "./log-fields.ts";
 import { rewriteLines } from "./log-format.ts";
 import type { Mask } from "../secrets/mask.ts";
@@ -19,7 +19,7 @@ type WriteFreely<Name extends LogEvent> = {
 };
 
 /**
- * The log of a service. What a person may have to act on is an event of `events/log-events.ts`, which has its level: a line of another does not compile.
+ * The log of a service. What a person may have to act on is an event of `events/all-events.ts`, which has its level: a line of another does not compile.
  */
 export type Logger = {
   level: string;

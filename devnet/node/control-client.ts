@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { readText } from "#daemon/bytes.ts";
-import { sendRequest } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/send-request.ts";
 import type { PruneInfo } from "../pruning.ts";
 
 const answerDeadlineMs = 5_000;

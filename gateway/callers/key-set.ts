@@ -8,7 +8,7 @@ import {
 } from "jose";
 import { readText } from "#daemon/bytes.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
-import { sendRequest } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/send-request.ts";
 import type { SettingNames } from "../settings/names.ts";
 import { watchFile, type FileReading, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 

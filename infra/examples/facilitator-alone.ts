@@ -1,7 +1,7 @@
 import { Config } from "@pulumi/pulumi";
 import { Provider } from "@pulumi/docker";
 import { Service } from "../components/service.ts";
-import { deploymentSecret } from "../config/stack-input.ts";
+import { deploymentSecret } from "../config/pulumi-config.ts";
 import { DockerHost } from "../docker/docker-host.ts";
 import { facilitatorSpec } from "../services/facilitator-spec.ts";
 

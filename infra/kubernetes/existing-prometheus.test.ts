@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { renderGroups } from "../observability/rule-files.ts";
-import { ruleGroups } from "../observability/rules/all.ts";
+import { ruleGroups } from "../observability/rules/all-rules.ts";
 import { parseConfig } from "../stack-config.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { expectGolden } from "../testing/golden.ts";

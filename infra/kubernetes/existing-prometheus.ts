@@ -1,8 +1,8 @@
 import type { types } from "@pulumi/kubernetes";
-import { dashboards } from "../observability/dashboards/all.ts";
+import { dashboards } from "../observability/dashboards/all-dashboards.ts";
 import { nameDashboardFile, renderGrafanaJson } from "../observability/dashboards/grafana.ts";
 import { renderGroups, type RunbookOptions, buildPrometheusRule } from "../observability/rule-files.ts";
-import { ruleGroups } from "../observability/rules/all.ts";
+import { ruleGroups } from "../observability/rules/all-rules.ts";
 import { serviceLabel } from "../observability/scrape-config.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";

@@ -2,10 +2,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { renderDashboards } from "./dashboards/grafana.ts";
-import { dashboards } from "./dashboards/all.ts";
+import { dashboards } from "./dashboards/all-dashboards.ts";
 import { renderPodRelabelling, renderRuleFiles } from "./rule-files.ts";
 import { nobodysRunbooks } from "./alert.ts";
-import { ruleGroups } from "./rules/all.ts";
+import { ruleGroups } from "./rules/all-rules.ts";
 
 const { values } = parseArgs({
   options: {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { readText } from "#daemon/bytes.ts";
-import { sendRequest, type HttpRequest } from "#daemon/http/request.ts";
+import { sendRequest, type HttpRequest } from "#daemon/http/send-request.ts";
 
 /** An engine's answer to a request of the Engine API. */
 export type EngineAnswer = Readonly<{ status: number; headers: IncomingHttpHeaders; body: unknown }>;

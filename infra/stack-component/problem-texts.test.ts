@@ -9,7 +9,7 @@ import { findContextProblems } from "../preflight/kubernetes-context.ts";
 import { findMissingValues } from "../preflight/preflight.ts";
 import { findRegistryProblems } from "../preflight/registry-images.ts";
 import { parseConfig } from "../stack-config.ts";
-import { deploymentSecret } from "../config/stack-input.ts";
+import { deploymentSecret } from "../config/pulumi-config.ts";
 import { dockerAddresses } from "../services/addresses.ts";
 import { alertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
 import { facilitatorSpec } from "../services/facilitator-spec.ts";

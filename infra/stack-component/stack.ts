@@ -12,7 +12,7 @@ import {
 } from "@pulumi/pulumi";
 import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
 import { secretKeys } from "../config/config-schema.ts";
-import { deploymentSecret } from "../config/stack-input.ts";
+import { deploymentSecret } from "../config/pulumi-config.ts";
 import { deployStack } from "../deploy-stack.ts";
 import { preflight } from "../preflight/preflight.ts";
 import type { GivenConfiguration } from "../services/built-service.ts";

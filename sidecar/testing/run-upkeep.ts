@@ -8,7 +8,7 @@ import type { Environment } from "#daemon/settings/environment.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { systemClock, type Clock } from "#daemon/clock.ts";
 import { startHealth } from "#health/health.ts";
-import { sendRequest } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/send-request.ts";
 import { watchNodeStorage } from "../node-storage.ts";
 import { sidecarSettings } from "../settings.ts";
 import { createCharts } from "#status/charts.ts";

@@ -6,7 +6,7 @@ import { WebSocketServer } from "ws";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { startHealth } from "#health/health.ts";
-import { sendRequest } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/send-request.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { sidecarSettings } from "../settings.ts";
 import { createCharts } from "#status/charts.ts";

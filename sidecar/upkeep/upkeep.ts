@@ -7,7 +7,7 @@ import { decideAuthority } from "./adoption/authority.ts";
 import { readClocks } from "./clock-then.ts";
 import { createCommandWords } from "./command-words.ts";
 import { createUpkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
-import type { SendRequest } from "#daemon/http/request.ts";
+import type { SendRequest } from "#daemon/http/send-request.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "#status/charts.ts";

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 

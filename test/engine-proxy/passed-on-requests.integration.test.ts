@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { sendRequest } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/send-request.ts";
 import { createMetrics } from "#daemon/metrics.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { startEngineProxy } from "#engine-proxy/engine-proxy.ts";

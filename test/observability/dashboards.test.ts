@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nameRunbookFile } from "#infra/observability/alert.ts";
-import { dashboards } from "#infra/observability/dashboards/all.ts";
+import { dashboards } from "#infra/observability/dashboards/all-dashboards.ts";
 import { renderDashboards, stackOfJob } from "#infra/observability/dashboards/grafana.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 
 const root = join(import.meta.dirname, "../..");
 const panels = dashboards.flatMap(({ title, rows }) =>

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { nameRunbookFile, type Alert } from "#infra/observability/alert.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
 import { renderGroups, renderRuleFiles } from "#infra/observability/rule-files.ts";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import type { AlertCase } from "./alert-case.ts";
 import { gatewayCases } from "./gateway-cases.ts";
 import { nodeCases } from "./node-cases.ts";

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nameRunbookFile } from "#infra/observability/alert.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { verdictLevels } from "#status/verdict.ts";

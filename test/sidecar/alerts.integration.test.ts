@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import { renderGroups, renderRuleFile } from "#infra/observability/rule-files.ts";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";

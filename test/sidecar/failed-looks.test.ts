@@ -6,7 +6,7 @@ import { Registry } from "prom-client";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
-import { sendRequest } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/send-request.ts";
 import { watchCalls } from "#gateway/calls-watch.ts";
 import { watchCertificates } from "#health/certificate-watch.ts";
 import { watchDescriptors } from "#health/descriptor-watch.ts";

@@ -58,7 +58,7 @@ const once = [
   },
   {
     what: "HTTP request by node:http",
-    home: "daemon/http/request.ts",
+    home: "daemon/http/send-request.ts",
     sign: /\brequest\b[^;]*\} from "node:https?"/,
     // What the engine answers is piped to whoever asked, and ends with its connection.
     except: ["engine-proxy/engine-proxy.ts"],

@@ -80,7 +80,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // markdown: the table of the stack's keys is printed as every other table of the docs is.
       "daemon/{bytes,markdown,stack-services,version}.ts",
       "daemon/secrets/mask.ts",
-      "daemon/http/{address,request}.ts",
+      "daemon/http/{address,send-request}.ts",
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
       // token/address: what the devnet's overlay sells for is what its node holds.
       "devnet/token/address.ts",
@@ -123,7 +123,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // The options that name a sidecar, which the messages of commands repeat.
       "sidecar/upkeep/control/control-options.ts",
       // npm start -- --observe runs Prometheus with the rules that a deployment has, configured as there.
-      "infra/observability/{rule-files,scrape-config,rules/all}.ts",
+      "infra/observability/{rule-files,scrape-config,rules/all-rules}.ts",
     ],
   },
   package: {
@@ -142,7 +142,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "infra/{platform,stack-config}.ts",
       "infra/components/{gatehouse,node,service}.ts",
       "infra/stack-component/{stack,stack-inputs}.ts",
-      "infra/config/{config-problem,config-schema,deployment-secret,stack-input}.ts",
+      "infra/config/{config-problem,config-schema,deployment-secret,pulumi-config}.ts",
       "infra/services/{built-service,facilitator-spec,node-spec,pushgateway-spec,resource-server-spec,sidecar-spec,stack-specs}.ts",
       "infra/docker/docker-host.ts",
       "infra/kubernetes/{kubernetes-namespace,kubernetes-options}.ts",

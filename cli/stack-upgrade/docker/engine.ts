@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { BodyTooLargeError, readBody } from "#daemon/bytes.ts";
-import { requestFailureCode, sendRequest } from "#daemon/http/request.ts";
+import { requestFailureCode, sendRequest } from "#daemon/http/send-request.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { PlatformError } from "../stack-platform.ts";
 import { explainJobEnd } from "../workspace-program.ts";

@@ -1,4 +1,4 @@
-import type { LogEventTable } from "./log-event.ts";
+import type { LogEventTable } from "./event-row.ts";
 
 const asBug = "The devnet is for development: start it again, and report it as a bug if it returns.";
 

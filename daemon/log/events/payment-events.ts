@@ -1,4 +1,4 @@
-import type { LogEventTable } from "./log-event.ts";
+import type { LogEventTable } from "./event-row.ts";
 
 /** Events of the facilitator and the resource server. */
 export const paymentEvents = {

@@ -1,6 +1,6 @@
 import { formatTable } from "../../markdown.ts";
-import type { LogEventRow } from "./log-event.ts";
-import { logEventChapters } from "./log-events.ts";
+import type { LogEventRow } from "./event-row.ts";
+import { logEventChapters } from "./all-events.ts";
 
 const introduction = `# Log events
 

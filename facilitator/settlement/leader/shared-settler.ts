@@ -17,7 +17,7 @@ import type { Engine, EngineDependencies } from "../engine.ts";
 import type { SettlingOptions } from "../settling.ts";
 import { type EndedRecord, type OutcomeWatch, createOutcomeWatch } from "./outcome-watch.ts";
 import type { Requests } from "./requests.ts";
-import { startCandidate } from "./candidate.ts";
+import { startCandidate } from "./leader-election.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 
 export type SharedSettlerDependencies = Readonly<{

@@ -1,4 +1,4 @@
-import type { ruleGroups } from "../rules/all.ts";
+import type { ruleGroups } from "../rules/all-rules.ts";
 import type { SeriesName } from "../series-name.ts";
 import { series } from "../series.ts";
 

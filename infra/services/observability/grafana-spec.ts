@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { stackServices } from "#daemon/stack-services.ts";
-import { dashboards } from "../../observability/dashboards/all.ts";
+import { dashboards } from "../../observability/dashboards/all-dashboards.ts";
 import { nameDashboardFile, renderGrafanaJson } from "../../observability/dashboards/grafana.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
 import type { BuiltService } from "../built-service.ts";

@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import { stackServices } from "#daemon/stack-services.ts";
 import { renderGroups, renderRuleFile } from "../../observability/rule-files.ts";
-import { ruleGroups } from "../../observability/rules/all.ts";
+import { ruleGroups } from "../../observability/rules/all-rules.ts";
 import { watchdogRules } from "../../observability/rules/watchdog.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "../../observability/scrape-config.ts";
 import { namePodsHost } from "../addresses.ts";

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from "prom-client";
 import { readText } from "#daemon/bytes.ts";
-import { sendRequest } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/send-request.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import { createRunningTimeout } from "#daemon/time.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { BodyTooLargeError, boundChunks } from "#daemon/bytes.ts";
-import { requestFailureCode, type SendRequest } from "#daemon/http/request.ts";
+import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { compressRules } from "./compressed-rules.ts";
 
 const [group] = compressRules(

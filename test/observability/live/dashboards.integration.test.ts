@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { dashboards } from "#infra/observability/dashboards/all.ts";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { dashboards } from "#infra/observability/dashboards/all-dashboards.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { compressRules } from "./compressed-rules.ts";
 import { listFiringAlerts } from "./live-fault.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startHeadsSocket } from "../../support/node/heads-socket.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import type { SeenFault } from "./live-fault.ts";
 import { notMade, notTried, printSeenFaults, refuseOtherScale, withSeenFaults } from "./seen-faults.ts";

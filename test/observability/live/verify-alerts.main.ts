@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { explainMissingPostgres } from "../../support/postgres.ts";
 import { certificateFaults } from "./certificate-faults.ts";

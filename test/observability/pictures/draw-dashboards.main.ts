@@ -1,6 +1,6 @@
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { findChromium, startChromium } from "../../support/page/chromium.ts";
 import type { StackPorts } from "../../support/running-stack.ts";
 import { compressRules } from "../live/compressed-rules.ts";

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import { sendRequest } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/send-request.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { watchPushes } from "#sidecar/upkeep/pushgateway/push-watch.ts";

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { logEventChapters, logEvents } from "./log-events.ts";
+import { logEventChapters, logEvents } from "./all-events.ts";
 import { printLogEvents } from "./reference.ts";
 
 const root = join(import.meta.dirname, "../../..");

@@ -1,6 +1,6 @@
 import { devnetEvents } from "./devnet-events.ts";
 import { gatewayEvents } from "./gateway-events.ts";
-import type { EventLevel, LogEventRow } from "./log-event.ts";
+import type { EventLevel, LogEventRow } from "./event-row.ts";
 import { paymentEvents } from "./payment-events.ts";
 import { processEvents } from "./process-events.ts";
 import { upkeepEvents } from "./upkeep-events.ts";
