@@ -14,7 +14,7 @@ import { AbandonedError, ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { reason } from "#x402/reason.ts";
-import { OverloadError } from "./settlement/settler.ts";
+import { OverloadError } from "./settlement/settlement-bound.ts";
 
 /** Facilitator that the routes offer over HTTP. */
 export type RouteDependencies = Readonly<{

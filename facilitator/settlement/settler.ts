@@ -1,3 +1,4 @@
+import { FairPlaces } from "#daemon/fair-places.ts";
 import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
@@ -8,6 +9,7 @@ import { refuseTime } from "../payment/validity.ts";
 import type { InFlight, InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { answerFor, type Ownership } from "./ownership.ts";
+import { acquireSettlementPlace, OverloadError } from "./settlement-bound.ts";
 import type { Recorded, Settlement } from "./settlement.ts";
 import type { Submitter } from "./submit/submitter.ts";
 
@@ -31,7 +33,7 @@ export type SettlerDependencies = Readonly<{
 export type Settler = Readonly<{
   /**
    * @throws {ChainError} when the chain can't be queried; nothing was sent then, and nothing will be.
-   * @throws {OverloadError} when too many settlements are under way.
+   * @throws {OverloadError} when too many settlements are under way, in all or of this caller.
    * @throws {StoreError} when the ledger can't be used; settling the same payment again returns its outcome.
    */
   settle: (payment: SignedPayment, caller: Caller) => Promise<SettleAnswer>;
@@ -43,6 +45,7 @@ export type Settler = Readonly<{
  */
 export function createSettler(options: SettlerOptions, dependencies: SettlerDependencies): Settler {
   const { book, ledger, ownership, submitter, check, clock } = dependencies;
+  const places = new FairPlaces(options.inFlightMax);
 
   const judge = async (entry: InFlight, payment: SignedPayment): Promise<SettleAnswer | undefined> => {
     const recorded = await ledger.progress(payment.id);
@@ -70,12 +73,14 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     return (await ownership.acquire(settlement.id, claimant)) ? claimant : undefined;
   };
 
-  const startSettlement = (payment: SignedPayment, { owner }: Caller): InFlight | undefined => {
-    const settlement = toSettlement(payment, owner, clock());
+  const startSettlement = (payment: SignedPayment, caller: Caller): InFlight | undefined => {
+    const settlement = toSettlement(payment, caller.owner, clock());
     if (book.hasRival(settlement)) return undefined;
-    if (book.size() >= options.inFlightMax) throw new OverloadError(options.inFlightMax);
+    if (book.size() >= options.inFlightMax) throw new OverloadError("all", options.inFlightMax);
+    const place = acquireSettlementPlace(places, caller);
     // In the book before the ledger is queried: whoever comes with the same payment meanwhile finds it there.
     const entry = book.add(settlement, []);
+    void entry.ended.then(() => place?.[Symbol.dispose]());
     void begin(entry, payment);
     return entry;
   };
@@ -141,16 +146,6 @@ async function waitFor(
 function requireAnswer(ended: SettleAnswer | Error): SettleAnswer {
   if (ended instanceof Error) throw ended;
   return ended;
-}
-
-/** More settlements are under way than may be. Nothing was done about this one; calling again in a moment makes sense. */
-export class OverloadError extends Error {
-  override readonly name = "OverloadError";
-  readonly code = "overloaded";
-
-  constructor(inFlightMax: number) {
-    super(`${inFlightMax} settlements are under way, which is the most; try again in a moment`);
-  }
 }
 
 /** Time that a caller waits for an outcome: as a rule, and at most once the process is to stop. */

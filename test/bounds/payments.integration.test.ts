@@ -64,8 +64,19 @@ async function signFunded(holder: TestAccount): Promise<PaymentBody> {
   return signPayment(chain.token, { payer: holder });
 }
 
-const post = (path: string, body: unknown) =>
-  ask(`${url}${path}`, typeof body === "string" ? body : JSON.stringify(body), { isAlone: true });
+async function signPayments(count: number): Promise<readonly PaymentBody[]> {
+  const payments: PaymentBody[] = [];
+  for (let made = 0; made < count; made += 1) payments.push(await signPayment(chain.token));
+  return payments;
+}
+
+const post = (path: string, body: unknown, localAddress = "127.0.0.1") =>
+  ask(`${url}${path}`, typeof body === "string" ? body : JSON.stringify(body), { isAlone: true, localAddress });
+const untilUnderWay = (count: number) =>
+  until(`${count} settlements are under way`, manyMs, async () => {
+    const metrics = await (await fetch(`${facilitator.urls["facilitator-operations"]}/metrics`)).text();
+    return metrics.includes(`gatehouse_facilitator_settlements_pending ${count}\n`);
+  });
 const mine = async (settling: readonly Promise<unknown>[]) => {
   let isDone = false;
   const all = Promise.all(settling).finally(() => (isDone = true));
@@ -104,13 +115,9 @@ describe("a facilitator in a small process", () => {
   it(
     "settlements under way at a facilitator",
     async () => {
-      const payments: PaymentBody[] = [];
-      for (let made = 0; made < most.settlements; made += 1) payments.push(await signPayment(chain.token));
-      const settling = payments.map((payment) => post("/settle", payment));
-      await until("all are under way", manyMs, async () => {
-        const metrics = await (await fetch(`${facilitator.urls["facilitator-operations"]}/metrics`)).text();
-        return metrics.includes(`gatehouse_facilitator_settlements_pending ${most.settlements}\n`);
-      });
+      const payments = await signPayments(most.settlements);
+      const settling = payments.map((payment, at) => post("/settle", payment, `127.1.${at >> 8}.${at & 255}`));
+      await untilUnderWay(most.settlements);
       const refused = await post("/settle", await signPayment(chain.token));
       expect([refused.status, refused.text]).toEqual([
         503,
@@ -120,6 +127,30 @@ describe("a facilitator in a small process", () => {
       ]);
       const settled = (await mine(settling)) as Awaited<ReturnType<typeof post>>[];
       expect(settled.every(({ text }) => text.includes('"success":true'))).toBe(true);
+    },
+    testMs,
+  );
+
+  it(
+    "settlements under way of one seller",
+    async () => {
+      const share = Math.floor((3 * most.settlements) / 4) + 1;
+      const settling = (await signPayments(share)).map((payment) => post("/settle", payment));
+      await untilUnderWay(share);
+      const refused = await post("/settle", await signPayment(chain.token));
+      expect([refused.status, refused.headers["retry-after"], refused.text]).toEqual([
+        503,
+        "1",
+        expect.stringContaining("as many of your settlements as may be are under way; try again in a moment"),
+      ]);
+      const other = post("/settle", await signPayment(chain.token), "127.0.0.2");
+      await untilUnderWay(share + 1);
+      const settled = (await mine([...settling, other])) as Awaited<ReturnType<typeof post>>[];
+      expect(settled.every(({ text }) => text.includes('"success":true'))).toBe(true);
+      // What has ended counts no more.
+      const again = post("/settle", await signPayment(chain.token));
+      await untilUnderWay(1);
+      await mine([again]);
     },
     testMs,
   );
@@ -171,7 +202,7 @@ describe("a facilitator before a node that hangs", () => {
       headers: { Authorization: `Bearer ${keys[seller]}` },
       isAlone: true,
     });
-  /** Verifications that are asked for, and the status of each that has been answered. */
+  /** Begins verifications; statuses are those of the answers so far. */
   const verifyMany = (seller: keyof typeof keys, count: number, payment: PaymentBody) => {
     const statuses: (number | undefined)[] = [];
     const all = Array.from({ length: count }, async () => {

@@ -66,6 +66,7 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
     "former offers of a route that payments may accept",
     "bytes of a request to the facilitator",
     "settlements under way at a facilitator",
+    "settlements under way of one seller",
     "verifications under way at a facilitator",
     "verifications under way of one seller",
     "time of a facilitator's call to its node",

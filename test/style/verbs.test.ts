@@ -6,7 +6,7 @@ import { root, listSourceFiles } from "./rooms.ts";
 /** Words that a function may begin with. One that is missing belongs here if it says what the function does, or answers yes or no. */
 const verbs = new Set(
   `
-  add admit advance age allows annotate answer answers apply arm as ask assign attack attempt audit bars begin begins
+  acquire add admit advance age allows annotate answer answers apply arm as ask assign attack attempt audit bars begin begins
   boot buffer build bundle buy can cancel cause change charge check choose clear close collect compare compile compose
   compress compute confirm connect convert copy count create cut decide define delete deliver deny deploy derive
   describe diagnose digest discard divert do double download draw drive drop dump edit encode end escape estimate expand expect

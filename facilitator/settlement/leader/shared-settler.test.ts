@@ -87,3 +87,27 @@ test("a sale whose request is declined while it tries again, in a replica that s
   const { caller } = createSale(payment, "first");
   expect(await settler.settle(payment, caller)).toEqual({ state: "pending", transaction: "" });
 });
+
+test("a seller has a share of the settlements under way, and a caller in this process no bound but that of all", async () => {
+  const payments = createSamplePayments(9, false);
+  const { settler, watch } = startReplica();
+  const settle = (from: number, to: number, caller: string) => {
+    const settling = payments
+      .slice(from, to)
+      .map((each) =>
+        settler.settle(each, { ...createSale(each, each.id).caller, waiting: { caller, signal: undefined } }),
+      );
+    return settling.map((each) => each.then(() => undefined, String));
+  };
+  const greedy = settle(0, 9, "greedy");
+  expect(await Promise.race(greedy)).toBe(
+    "OverloadError: as many of your settlements as may be are under way; try again in a moment",
+  );
+  await new Promise(setImmediate);
+  expect(watch.size()).toBe(8);
+  const [another] = settle(8, 9, "another");
+  await new Promise(setImmediate);
+  expect(watch.size()).toBe(9);
+  await watch[Symbol.asyncDispose]();
+  void another;
+});

@@ -1,18 +1,13 @@
 import type { Hex } from "#x402/hex.ts";
 import type { Refusal } from "#x402/reason.ts";
+import { FairPlaces } from "#daemon/fair-places.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { ChainError } from "../../chain/chain-error.ts";
 import { refuseTime } from "../../payment/validity.ts";
 import { answerFor, type Ownership } from "../ownership.ts";
-import {
-  nonceUsed,
-  toSettlement,
-  type Settler,
-  type SettlerOptions,
-  OverloadError,
-  waitWithinReceiptTimeout,
-} from "../settler.ts";
+import { acquireSettlementPlace, OverloadError } from "../settlement-bound.ts";
+import { nonceUsed, toSettlement, type Settler, type SettlerOptions, waitWithinReceiptTimeout } from "../settler.ts";
 import type { Engine, EngineDependencies } from "../engine.ts";
 import type { SettlingOptions } from "../settling.ts";
 import { type EndedRecord, type OutcomeWatch, createOutcomeWatch } from "./outcome-watch.ts";
@@ -41,12 +36,14 @@ export type SharedSettlerDependencies = Readonly<{
  */
 export function createSharedSettler(options: SettlerOptions, dependencies: SharedSettlerDependencies): Settler {
   const { requests, watch, ownership, check, onRequest, clock } = dependencies;
+  const places = new FairPlaces(options.inFlightMax);
   const onRecord = async ({ id }: SignedPayment) => (await requests.states([id])).get(id);
   return {
     settle: async (payment, caller) => {
       const { id } = payment;
-      if (watch.size() >= options.inFlightMax) throw new OverloadError(options.inFlightMax);
+      if (watch.size() >= options.inFlightMax) throw new OverloadError("all", options.inFlightMax);
       let state = await onRecord(payment);
+      using _place = state === undefined ? acquireSettlementPlace(places, caller) : undefined;
       if (state === undefined) {
         const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
         if (refusal === undefined) {
