@@ -12,6 +12,12 @@ type ServiceRow = Readonly<{
   metrics?: string;
   /** Whether samples keep the labels that they come with; a Pushgateway's have the job that they were pushed under. */
   honorLabels?: true;
+  /** Effect of its absence while it is replaced, as a clause. Absent: whoever replaces it needs no warning. */
+  without?: string;
+  /** Effects of its hand-over to changed settings, as the end of a sentence. Absent: it is never handed over. */
+  handOver?: string;
+  /** Kind of its data that nobody can make again, chain data or a ledger: a stack has them in a volume named `<service>-<kind>`. */
+  keeps?: "workspace" | "ledger" | "data";
 }>;
 
 /**
@@ -20,13 +26,20 @@ type ServiceRow = Readonly<{
  * samples of `node.conf` and `monitor_config`).
  */
 export const stackServices = {
-  node: { image: "node", ports: { http: 18_100, webSocket: 18_200, rpc: 20_000, peers: 19_000 } },
+  node: {
+    image: "node",
+    ports: { http: 18_100, webSocket: 18_200, rpc: 20_000, peers: 19_000 },
+    keeps: "workspace",
+  },
   sidecar: {
     image: "gatehouse",
     ports: { rpc: 8_545, "private-rpc": 8_547, status: 9_600 },
     operations: "status",
+    without: "the gateway answers nobody, and WebSockets are closed",
+    handOver:
+      "No request fails; WebSockets are closed once with 1001 and can be opened again at once; the node runs on, and for some seconds nobody corrects its node.conf",
   },
-  "engine-proxy": { image: "gatehouse", ports: {} },
+  "engine-proxy": { image: "gatehouse", ports: {}, without: "the sidecar can't restart the node" },
   restore: { image: "gatehouse", ports: {} },
   "volume-snapshot": { image: "gatehouse", ports: {} },
   pushgateway: {
@@ -35,11 +48,31 @@ export const stackServices = {
     ports: { http: 9_091 },
     metrics: "http",
     honorLabels: true,
+    without: "no metrics of the node arrive",
   },
-  facilitator: { image: "gatehouse", ports: { http: 3_000, operations: 9_602 }, operations: "operations" },
-  "resource-server": { image: "gatehouse", ports: { http: 4_021, operations: 9_601 }, operations: "operations" },
-  upstream: { image: "devnet", ports: { http: 4_022 } },
-  postgres: { image: "postgres", ports: { sql: 5_432 } },
+  facilitator: {
+    image: "gatehouse",
+    ports: { http: 3_000, operations: 9_602 },
+    operations: "operations",
+    without: "payments are answered 503 and may come again",
+    handOver: "No request fails; settlements may take a few seconds longer meanwhile",
+    keeps: "ledger",
+  },
+  "resource-server": {
+    image: "gatehouse",
+    ports: { http: 4_021, operations: 9_601 },
+    operations: "operations",
+    without: "nothing is sold",
+    handOver: "No request fails; purchases under way are finished by the old process",
+    keeps: "ledger",
+  },
+  upstream: { image: "devnet", ports: { http: 4_022 }, without: "the sample can't be sold" },
+  postgres: {
+    image: "postgres",
+    ports: { sql: 5_432 },
+    without: "payments are answered 503 and may come again",
+    keeps: "data",
+  },
   prometheus: {
     image: "prometheus",
     official: "prom/prometheus:v3.5.0@sha256:63805ebb8d2b3920190daf1cb14a60871b16fd38bed42b857a3182bc621f4996",
@@ -88,6 +121,13 @@ const ownImages = ["gatehouse", "devnet", "node"] as const;
 
 const names = Object.keys(stackServices) as StackServiceName[];
 
+const rows: Readonly<Record<StackServiceName, ServiceRow>> = stackServices;
+
+/** Finds the row of a service, with whatever a row may have. */
+export function findServiceRow(name: StackServiceName): ServiceRow {
+  return rows[name];
+}
+
 /** Lists all services, in the order of the table. */
 export function listStackServices(): readonly StackServiceName[] {
   return names;
@@ -117,7 +157,7 @@ export function isOperatedService(name: string): name is OperatedService {
 
 /** Finds the port at which a service answers operators by default. */
 export function findOperationsPort(name: OperatedService): number {
-  const { operations, ports }: ServiceRow = stackServices[name];
+  const { operations, ports } = rows[name];
   const port = operations === undefined ? undefined : ports[operations];
   if (port === undefined) throw new Error(`${name} has no port named ${operations}`);
   return port;

@@ -1,4 +1,4 @@
-import type { StackServiceName } from "#daemon/stack-services.ts";
+import { findServiceRow, listStackServices } from "#daemon/stack-services.ts";
 
 /**
  * A resource whose change is worth a word: the node, what can't be made again, another service, the files that a service reads again as they change, and the secrets
@@ -18,47 +18,38 @@ const containerType = "docker:index/container:Container";
 const deploymentType = "kubernetes:apps/v1:Deployment";
 const workloads = new Set([containerType, "kubernetes:apps/v1:StatefulSet"]);
 const liveTypes = new Set([containerType, "kubernetes:core/v1:Secret"]);
-const liveName = /-(sidecar|facilitator|resource-server)-live$/;
 const secretsName = /-sidecar-secrets$/;
 /** Live file whose change hands a service over; the serving process reads the other live files again. */
 const handingOver = "settings.json5";
 const liveFiles = ["policy.json5", "api-keys.json5", "routes.json5", handingOver];
 
-/** Effects of replacing a service's only container, by the end of its name. */
-const awayWithout: Readonly<Record<string, string>> = {
-  sidecar: "the gateway answers nobody, and WebSockets are closed",
-  "resource-server": "nothing is sold",
-  facilitator: "payments are answered 503 and may come again",
-  pushgateway: "no metrics of the node arrive",
-  postgres: "payments are answered 503 and may come again",
-  upstream: "the sample can't be sold",
-  "engine-proxy": "the sidecar can't restart the node",
-} satisfies Readonly<Partial<Record<StackServiceName, string>>>;
-/** Services whose ledger can be in a database. */
-const withLedger = new Set(["facilitator", "resource-server"]);
-/** Effects of a hand-over to changed settings, by service. */
-const whileHandedOver: Readonly<Record<string, string>> = {
-  sidecar:
-    "No request fails; WebSockets are closed once with 1001 and can be opened again at once; the node runs on, and for some seconds nobody corrects its node.conf",
-  facilitator: "No request fails; settlements may take a few seconds longer meanwhile",
-  "resource-server": "No request fails; purchases under way are finished by the old process",
-};
-const serviceName = new RegExp(`-(${Object.keys(awayWithout).join("|")})$`);
-const precious = /-(?:node-workspace|facilitator-ledger|resource-server-ledger|postgres-data|namespace)$/;
+const services = listStackServices().map((name) => ({ name, row: findServiceRow(name) }));
+const missed = services.filter(({ row }) => row.without !== undefined);
+const handedOver = services.filter(({ row }) => row.handOver !== undefined);
+const precious = [...services.flatMap(({ name, row }) => (row.keeps ? [`-${name}-${row.keeps}`] : [])), "-namespace"];
 const shownPaths = 5;
+
+/** Finds the service that a resource's name ends in, before what follows in such names. */
+function findByEnd(name: string, among: typeof services, then = "") {
+  return among.find((service) => name.endsWith(`-${service.name}${then}`));
+}
+
+function isPrecious(name: string): boolean {
+  return precious.some((end) => name.endsWith(end));
+}
 
 /** Finds what kind of watched resource this is; `undefined` if its change is not worth a word. */
 export function findWatched(type: string, name: string): Watched | undefined {
   if (workloads.has(type) && name.endsWith("-node")) return "node";
-  if (liveTypes.has(type) && liveName.test(name)) return "live";
+  if (liveTypes.has(type) && findServiceOfLive(name) !== undefined) return "live";
   if (liveTypes.has(type) && secretsName.test(name)) return "secrets";
-  if ((type === containerType || type === deploymentType) && serviceName.test(name)) return "service";
-  return storage.has(type) && precious.test(name) ? "data" : undefined;
+  if ((type === containerType || type === deploymentType) && findByEnd(name, missed) !== undefined) return "service";
+  return storage.has(type) && isPrecious(name) ? "data" : undefined;
 }
 
 /** Finds the service that a live file's resource belongs to. */
 export function findServiceOfLive(name: string): string | undefined {
-  return liveName.exec(name)?.[1];
+  return findByEnd(name, handedOver, "-live")?.name;
 }
 
 /**
@@ -85,7 +76,7 @@ export function describeReplacement(
       );
     case "service":
       return buildWarning(
-        `${name} would be replaced: ${awayWithout[serviceName.exec(name)?.[1] ?? ""] ?? "it is away"} from its stop until the new one has started, about 10 s, or longer on a loaded host: ` +
+        `${name} would be replaced: ${describeAbsence(name)} from its stop until the new one has started, about 10 s, or longer on a loaded host: ` +
           "one container at a time can have its name and ports. The node runs on, unless it is named here too.",
       );
     case "live":
@@ -100,12 +91,17 @@ export function describeRemoval(name: string): string | undefined {
   if (name.endsWith("-node")) {
     return `${name} would be removed: the node stops and does not come back. Its data stay on their volume, unless that is named here too.`;
   }
-  if (!precious.test(name)) return undefined;
+  if (!isPrecious(name)) return undefined;
   return `${name} would be removed, and what it holds, chain data or a ledger, dropped, unless it is protected (protectData). Save the data first.`;
 }
 
+function describeAbsence(name: string): string {
+  return findByEnd(name, missed)?.row.without ?? "it is away";
+}
+
 function describeHandOver(service: string): string {
-  return `hands the ${service.replace("-", " ")} over: a new process takes requests before the old one ends. ${whileHandedOver[service]}`;
+  const found = handedOver.find(({ name }) => name === service);
+  return `hands the ${service.replace("-", " ")} over: a new process takes requests before the old one ends. ${found?.row.handOver}`;
 }
 
 /** Names no secret: all that is known is that only secrets are in there, and on Docker another image brings the same ones again. */
@@ -172,13 +168,12 @@ function describeRenewal(name: string, because: string, after: unknown): Notice 
       text: `${name} would be rolled ${because}: a new pod is ready before an old one ends.`,
     };
   }
-  const service = serviceName.exec(name)?.[1] ?? "";
-  const why = withLedger.has(service)
-    ? "because its ledger is on a volume. With databaseUrl it is rolled."
-    : "because one pod at a time can have its volume.";
-  const away = awayWithout[service] ?? "it is away";
+  const why =
+    findByEnd(name, missed)?.row.keeps === "ledger"
+      ? "because its ledger is on a volume. With databaseUrl it is rolled."
+      : "because one pod at a time can have its volume.";
   return buildWarning(
-    `${name} would recreate its pod ${because}: ${away} from its stop until the new one is ready, ${why}`,
+    `${name} would recreate its pod ${because}: ${describeAbsence(name)} from its stop until the new one is ready, ${why}`,
   );
 }
 
