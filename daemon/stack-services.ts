@@ -1,3 +1,6 @@
+/** Port of a host by its name there: at the address that the public is given, or on loopback, for operators and for a proxy before it that has TLS. */
+type HostPort = Readonly<{ as: string; at: "public" | "loopback" }>;
+
 /** Properties of a service that are the same wherever it runs: in `npm start`, in a deployment, alone. */
 type ServiceRow = Readonly<{
   /** The image that runs it; the devnet's node is run by the devnet's. What runs in one of Gatehouse's own has settings that a stack may set. */
@@ -6,6 +9,8 @@ type ServiceRow = Readonly<{
   official?: string;
   /** Its TCP ports by name: the default of its settings, and the one in its container. */
   ports: Readonly<Record<string, number>>;
+  /** Its ports that a host of containers publishes; the others are reached from other containers alone. */
+  published?: Readonly<Record<string, HostPort>>;
   /** The port that answers operators: `/livez`, `/readyz`, `/metrics` and `/configuration`. */
   operations?: string;
   /** The port that answers `/metrics`, if that is not `operations`. */
@@ -34,6 +39,11 @@ export const stackServices = {
   sidecar: {
     image: "gatehouse",
     ports: { rpc: 8_545, "private-rpc": 8_547, status: 9_600 },
+    published: {
+      rpc: { as: "gateway", at: "public" },
+      "private-rpc": { as: "privateGateway", at: "loopback" },
+      status: { as: "status", at: "loopback" },
+    },
     operations: "status",
     without: "the gateway answers nobody, and WebSockets are closed",
     handOver:
@@ -46,6 +56,7 @@ export const stackServices = {
     image: "pushgateway",
     official: "prom/pushgateway:v1.11.3@sha256:74fa117cef2d7e383112d25139ff1c2d2e309c35389a9e0554a47136a1482e48",
     ports: { http: 9_091 },
+    published: { http: { as: "pushgateway", at: "loopback" } },
     metrics: "http",
     honorLabels: true,
     without: "no metrics of the node arrive",
@@ -61,6 +72,10 @@ export const stackServices = {
   "resource-server": {
     image: "gatehouse",
     ports: { http: 4_021, operations: 9_601 },
+    published: {
+      http: { as: "resourceServer", at: "public" },
+      operations: { as: "resourceServerOperations", at: "loopback" },
+    },
     operations: "operations",
     without: "nothing is sold",
     handOver: "No request fails; purchases under way are finished by the old process",
@@ -77,16 +92,19 @@ export const stackServices = {
     image: "prometheus",
     official: "prom/prometheus:v3.5.0@sha256:63805ebb8d2b3920190daf1cb14a60871b16fd38bed42b857a3182bc621f4996",
     ports: { http: 9_090 },
+    published: { http: { as: "prometheus", at: "loopback" } },
   },
   alertmanager: {
     image: "alertmanager",
     official: "prom/alertmanager:v0.28.1@sha256:27c475db5fb156cab31d5c18a4251ac7ed567746a2483ff264516437a39b15ba",
     ports: { http: 9_093 },
+    published: { http: { as: "alertmanager", at: "loopback" } },
   },
   grafana: {
     image: "grafana",
     official: "grafana/grafana:12.1.1@sha256:a1701c2180249361737a99a01bc770db39381640e4d631825d38ff4535efa47d",
     ports: { http: 3_000 },
+    published: { http: { as: "grafana", at: "loopback" } },
   },
 } as const satisfies Readonly<Record<string, ServiceRow>>;
 
@@ -107,6 +125,16 @@ type Having<Key extends string> = {
 type NamedByImage<Image extends string> = {
   [Name in StackServiceName]: (typeof stackServices)[Name]["image"] extends Image ? Name : never;
 }[StackServiceName];
+
+type PublishedBy<Row> = Row extends { published: infer Ports extends Readonly<Record<string, HostPort>> }
+  ? Ports[keyof Ports]["as"]
+  : never;
+
+/** Name of a port that a host publishes. */
+export type HostPortName = PublishedBy<(typeof stackServices)[StackServiceName]>;
+
+/** Port of a service that a host publishes. */
+export type PublishedPort = HostPort & Readonly<{ service: StackServiceName; port: string; as: HostPortName }>;
 
 /** The services that have settings of Gatehouse's, even if a real node takes the devnet's place. */
 export type SettableService = NamedByImage<(typeof ownImages)[number]>;
@@ -131,6 +159,18 @@ export function findServiceRow(name: StackServiceName): ServiceRow {
 /** Lists all services, in the order of the table. */
 export function listStackServices(): readonly StackServiceName[] {
   return names;
+}
+
+/** Lists the ports that a host publishes, in the order of the table. */
+export function listPublishedPorts(): readonly PublishedPort[] {
+  return names.flatMap((service) =>
+    Object.entries(rows[service].published ?? {}).map(([port, { as, at }]) => ({
+      service,
+      port,
+      as: as as HostPortName,
+      at,
+    })),
+  );
 }
 
 /** Lists the services that have settings of Gatehouse's, in the order of the table. */

@@ -8,7 +8,8 @@ import { findPeerProblems } from "./services/node/peers.ts";
 import { findNodeKeyProblems } from "./services/node/node-keys.ts";
 import { findNodeVersionProblems } from "./services/node/node-version.ts";
 import { findPushgatewayProblems } from "./services/push-target.ts";
-import { imageKeys, findUnnamedImages } from "./services/stack-images.ts";
+import { findImageKey } from "./services/row-keys.ts";
+import { findUnnamedImages } from "./services/stack-images.ts";
 import { findReplicationProblems } from "./services/replication.ts";
 import { findTrustedProxiesProblems } from "./services/trusted-proxies.ts";
 import { ConfigError, describeProblem, type ConfigProblem } from "./config/config-problem.ts";
@@ -142,7 +143,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
 function findMissingImages(config: StackConfig): readonly ConfigProblem[] {
   if (config.target !== "kubernetes") return [];
   return findUnnamedImages(config)
-    .map((name) => imageKeys[name])
+    .map(findImageKey)
     .map((key) =>
       describeProblem(key, {
         wrong: "missing; on Kubernetes images come from a registry.",

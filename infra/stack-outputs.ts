@@ -2,12 +2,14 @@ import { createECDH } from "node:crypto";
 import * as Address from "ox/Address";
 import * as PublicKey from "ox/PublicKey";
 import { formatAuthority } from "#daemon/http/address.ts";
-import { operatorPaths, stackServices } from "#daemon/stack-services.ts";
+import { findServiceRow, operatorPaths, stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import { findPublicHosts } from "./config/public-way.ts";
 import type { DeploymentSecret } from "./config/deployment-secret.ts";
 import { devAccounts } from "./services/node/dev-accounts.ts";
-import { deriveGrafanaPassword, listWatchers } from "./services/observability/observability-args.ts";
+import { isBroughtName } from "./services/brought-services.ts";
+import { listHostPorts } from "./services/host-ports.ts";
+import { deriveGrafanaPassword } from "./services/observability/observability-args.ts";
 import { findRenderedValue } from "./services/rendered-settings.ts";
 
 /** Output of `pulumi up` for people: URLs by audience, commands to try, the account to fund. */
@@ -32,7 +34,7 @@ export function buildDockerOutputs(config: StackConfig): StackOutputs {
         status,
         sales: `http://127.0.0.1:${config.resourceServerOperationsPort}`,
         pushgateway: config.pushgatewayUrl ?? `http://127.0.0.1:${config.pushgatewayPort}`,
-        watchers: listWatchers(config).map(({ name, hostPort }) => [name, `http://127.0.0.1:${hostPort}`]),
+        brought: listBroughtPorts(config).map(({ as, number }) => [as, `http://127.0.0.1:${number}`]),
       }),
     },
     tryThis: [
@@ -65,7 +67,10 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
         status,
         sales: `http://resource-server:${server.operations}`,
         pushgateway: config.pushgatewayUrl ?? `http://pushgateway:${stackServices.pushgateway.ports.http}`,
-        watchers: listWatchers(config).map(({ name }) => [name, `http://${name}:${stackServices[name].ports.http}`]),
+        brought: listBroughtPorts(config).map(({ as, service, port }) => [
+          as,
+          `http://${service}:${findServiceRow(service).ports[port]}`,
+        ]),
       }),
     },
     tryThis: [
@@ -79,22 +84,27 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
   };
 }
 
-/** Builds the URLs for operators and their Prometheus: the sidecar, the resource server, and the Pushgateway for the node's metrics. */
+/** Lists the ports for operators of the services that a stack brings. */
+function listBroughtPorts(config: StackConfig) {
+  return listHostPorts(config).filter(({ service, at }) => isBroughtName(service) && at === "loopback");
+}
+
+/** Builds the URLs for operators and their Prometheus: the sidecar, the resource server, the Pushgateway for the node's metrics, and what else the stack brings. */
 function buildOperationsUrls({
   status,
   sales,
   pushgateway,
-  watchers,
+  brought,
 }: Readonly<Record<"status" | "sales" | "pushgateway", string>> &
-  Readonly<{ watchers: readonly (readonly [string, string])[] }>): StackOutputs["urls"]["operations"] {
+  Readonly<{ brought: readonly (readonly [string, string])[] }>): StackOutputs["urls"]["operations"] {
   return {
     status: `${status}/status`,
     metrics: `${status}/metrics`,
     ready: `${status}${operatorPaths.ready}`,
     resourceServerMetrics: `${sales}/metrics`,
     resourceServerReady: `${sales}${operatorPaths.ready}`,
+    ...Object.fromEntries(brought),
     pushgateway: new URL("/metrics", pushgateway).href,
-    ...Object.fromEntries(watchers),
   };
 }
 

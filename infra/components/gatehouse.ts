@@ -1,26 +1,18 @@
-import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
-import { facilitatorSettings } from "#facilitator/settings.ts";
-import { resourceServerSettings } from "#resource-server/settings.ts";
-import { sidecarSettings } from "#sidecar/settings.ts";
-import { describeGivenConfiguration, type GivenConfiguration, type BuiltService } from "../services/built-service.ts";
+import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
+import { isOperatedService, listStackServices } from "#daemon/stack-services.ts";
 import type { Platform } from "../platform.ts";
+import { buildBrought } from "../services/brought-services.ts";
+import { describeGivenConfiguration, type BuiltService, type GivenConfiguration } from "../services/built-service.ts";
 import { facilitatorSpec } from "../services/facilitator-spec.ts";
 import { nodeSpec } from "../services/node-spec.ts";
-import { postgresSpec } from "../services/postgres-spec.ts";
-import { pushgatewaySpec } from "../services/pushgateway-spec.ts";
 import { resourceServerSpec } from "../services/resource-server-spec.ts";
-import { volumeSnapshotSpec } from "../services/volume-snapshot-spec.ts";
 import { restoreSpec } from "../services/restore-spec.ts";
+import type { ServiceName } from "../services/service-spec.ts";
 import { sidecarSpec } from "../services/sidecar-spec.ts";
 import type { StackArgs } from "../services/stack-specs.ts";
-import { upstreamSpec } from "../services/upstream-spec.ts";
-import { alertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
-import { grafanaSpec } from "../services/observability/grafana-spec.ts";
-import type { ObservabilityArgs } from "../services/observability/observability-args.ts";
-import { prometheusSpec } from "../services/observability/prometheus-spec.ts";
-import type { ServiceSpec } from "../services/service-spec.ts";
+import { volumeSnapshotSpec } from "../services/volume-snapshot-spec.ts";
 import { Node } from "./node.ts";
-import { withoutProblems, Service } from "./service.ts";
+import { formatServiceType, Service, withoutProblems } from "./service.ts";
 
 /**
  * The whole system: a guarded node, its Pushgateway, a facilitator and a resource server.
@@ -40,91 +32,82 @@ export class Gatehouse extends ComponentResource {
   /** @throws {ConfigError} with the problems of all services at once, before anything is made. */
   constructor(name: string, args: StackArgs & Readonly<{ platform: Platform }>, opts?: ComponentResourceOptions) {
     super("gatehouse:index:Gatehouse", name, {}, opts);
-    const built = buildServices(args);
+    const services = buildServices(args);
     const { platform } = args;
-    this.configuration = {
-      sidecar: describeGivenConfiguration(sidecarSettings, built.sidecar.spec),
-      facilitator: describeGivenConfiguration(facilitatorSettings, built.facilitator.spec),
-      "resource-server": describeGivenConfiguration(resourceServerSettings, built.resourceServer.spec),
-    };
-    const specs = Object.values(built).flatMap((service) => service?.spec ?? []);
+    this.configuration = Object.fromEntries(
+      listBuilt(services).flatMap(({ definition, spec }) =>
+        definition !== undefined && isOperatedService(spec.name)
+          ? [[spec.name, describeGivenConfiguration(definition, spec)]]
+          : [],
+      ),
+    );
+    const specs = listBuilt(services).map(({ spec }) => spec);
     platform.allowEdges(specs);
     platform.announce(specs);
-    const here = { parent: this };
-    const pushgateway =
-      built.pushgateway &&
-      new Service("Pushgateway", `${name}-pushgateway`, { service: built.pushgateway, platform }, here);
-    const snapshots = built.snapshot &&
-      args.volumeSnapshots && { service: built.snapshot, schedule: args.volumeSnapshots.schedule };
-    const node = new Node(
-      `${name}-node`,
-      { ...built, snapshots, platform, after: pushgateway === undefined ? [] : [pushgateway.ready] },
-      here,
-    );
-    const postgres =
-      built.postgres && new Service("Postgres", `${name}-postgres`, { service: built.postgres, platform }, here);
-    const ledgers = postgres === undefined ? [] : [postgres.ready];
-    const facilitator = new Service(
-      "Facilitator",
-      `${name}-facilitator`,
-      { service: built.facilitator, platform, after: [node.ready, ...ledgers] },
-      here,
-    );
-    const upstream =
-      built.upstream && new Service("Upstream", `${name}-upstream`, { service: built.upstream, platform }, here);
-    const sold = upstream === undefined ? [] : [upstream.ready];
-    new Service(
-      "ResourceServer",
-      `${name}-resource-server`,
-      { service: built.resourceServer, platform, after: [facilitator.ready, ...ledgers, ...sold] },
-      here,
-    );
-    deployWatchers(name, built, { platform, parent: this });
+    deployServices(services, { name, platform, parent: this, schedule: args.volumeSnapshots?.schedule });
     this.registerOutputs({});
   }
 }
 
+/** The services of a stack by name: those that every stack has, and others as far as it has them. */
+type StackServices = Readonly<Partial<Record<ServiceName, BuiltService>> & Record<"node" | "sidecar", BuiltService>>;
+
 /** Builds each service of a stack once. @throws {ConfigError} with the problems of all of them. */
-function buildServices(args: StackArgs) {
-  const services = {
+function buildServices(args: StackArgs): StackServices {
+  const own: StackServices = {
     node: nodeSpec(args.node),
     sidecar: sidecarSpec(args.sidecar),
-    restore: args.restore && restoreSpec(args.restore),
-    snapshot: args.volumeSnapshots && volumeSnapshotSpec(args.volumeSnapshots),
-    pushgateway: args.pushgateway && pushgatewaySpec(args.pushgateway),
-    postgres: args.postgres && postgresSpec(args.postgres),
+    ...(args.restore && { restore: restoreSpec(args.restore) }),
+    ...(args.volumeSnapshots && { "volume-snapshot": volumeSnapshotSpec(args.volumeSnapshots) }),
     facilitator: facilitatorSpec(args.facilitator),
-    resourceServer: resourceServerSpec(args.resourceServer),
-    upstream: args.upstream && upstreamSpec(args.upstream),
+    "resource-server": resourceServerSpec(args.resourceServer),
   };
-  const specs = Object.values(services).flatMap((service) => service?.spec ?? []);
-  return withoutProblems({ ...services, ...buildWatchers(args.observability, specs) });
+  return withoutProblems({
+    ...own,
+    ...buildBrought(
+      args,
+      listBuilt(own).map(({ spec }) => spec),
+    ),
+  });
 }
 
-/** Monitoring services of a stack, as far as it brings them. */
-export type BuiltWatchers = Readonly<
-  Partial<Record<"prometheus" | "alertmanager" | "grafana", BuiltService | undefined>>
->;
-
-/** Builds the monitoring of these services. */
-export function buildWatchers(args: ObservabilityArgs | undefined, services: readonly ServiceSpec[]): BuiltWatchers {
-  if (args === undefined) return {};
-  return {
-    prometheus: prometheusSpec({ ...args.prometheus, services }),
-    alertmanager: args.alertmanager && alertmanagerSpec(args.alertmanager),
-    grafana: args.grafana && grafanaSpec(args.grafana),
-  };
+/** Lists services in the order of the table of all. */
+function listBuilt(services: StackServices): readonly BuiltService[] {
+  return listStackServices().flatMap((name) => services[name] ?? []);
 }
 
-/** Deploys a stack's monitoring. It waits for no service: it is there to see which one starts too late. */
-function deployWatchers(
-  name: string,
-  { prometheus, alertmanager, grafana }: BuiltWatchers,
-  { platform, parent }: Readonly<{ platform: Platform; parent: ComponentResource }>,
+/** Services that are deployed with the node, in its pod or before its first start. */
+const withNode = new Set<ServiceName>(["sidecar", "restore", "volume-snapshot"]);
+
+/** Deploys services, each after those that its specification names. */
+function deployServices(
+  services: StackServices,
+  {
+    name,
+    platform,
+    parent,
+    schedule,
+  }: Readonly<{ name: string; platform: Platform; parent: ComponentResource; schedule: string | undefined }>,
 ): void {
-  const place = (type: "Prometheus" | "Alertmanager" | "Grafana", service: BuiltService) =>
-    new Service(type, `${name}-${service.spec.name}`, { service, platform }, { parent });
-  if (alertmanager !== undefined) place("Alertmanager", alertmanager);
-  if (prometheus !== undefined) place("Prometheus", prometheus);
-  if (grafana !== undefined) place("Grafana", grafana);
+  const ready = new Map<ServiceName, Resource>();
+  const deploy = (service: ServiceName): readonly Resource[] => {
+    const known = ready.get(service);
+    const built = services[service];
+    if (known !== undefined) return [known];
+    if (built === undefined) return [];
+    const place = { platform, after: (built.spec.startsAfter ?? []).flatMap(deploy) };
+    const made =
+      service === "node"
+        ? new Node(`${name}-node`, { ...listNodeServices(services, schedule), ...place }, { parent })
+        : new Service(formatServiceType(service), `${name}-${service}`, { service: built, ...place }, { parent });
+    ready.set(service, made.ready);
+    return [made.ready];
+  };
+  for (const { spec } of listBuilt(services)) if (!withNode.has(spec.name)) deploy(spec.name);
+}
+
+function listNodeServices({ node, sidecar, restore, ...others }: StackServices, schedule: string | undefined) {
+  const snapshot = others["volume-snapshot"];
+  const snapshots = snapshot && schedule !== undefined ? { service: snapshot, schedule } : undefined;
+  return { node, sidecar, restore, snapshots };
 }

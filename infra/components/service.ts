@@ -20,6 +20,12 @@ type InCapitals<Name extends string> = Name extends `${infer First}-${infer Rest
 /** Name of a service's type in Pulumi's state (`gatehouse:index:Facilitator`). */
 type ServiceType = InCapitals<ServiceName>;
 
+/** Formats the type of a service of this name. */
+export function formatServiceType(name: ServiceName): ServiceType {
+  const words = name.split("-").map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
+  return words.join("") as ServiceType;
+}
+
 /**
  * One service on a platform: its container or Deployment, its volume, its files.
  *

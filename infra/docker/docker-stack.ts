@@ -2,7 +2,7 @@ import * as docker from "@pulumi/docker";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Scope } from "../platform.ts";
 import { listImages, findUnnamedImages } from "../services/stack-images.ts";
-import { listWatchers } from "../services/observability/observability-args.ts";
+import { listHostPorts } from "../services/host-ports.ts";
 import { DockerHost, type DockerHostArgs } from "./docker-host.ts";
 import { findEngineSocket, findSocketGroup, readEngineTraits, readImageArchitecture } from "./engine.ts";
 import { GatehouseImages } from "./gatehouse-images.ts";
@@ -42,15 +42,7 @@ export async function createDockerHost(
     prefix,
     images: images.identified,
     publishAddress: config.publishAddress,
-    hostPorts: {
-      gateway: config.gatewayPort,
-      privateGateway: config.privateGatewayPort,
-      resourceServer: config.resourceServerPort,
-      resourceServerOperations: config.resourceServerOperationsPort,
-      status: config.statusPort,
-      pushgateway: config.pushgatewayPort,
-      ...Object.fromEntries(listWatchers(config).map(({ name, hostPort }) => [name, hostPort])),
-    },
+    hostPorts: Object.fromEntries(listHostPorts(config).map(({ as, number }) => [as, number])),
     engineSocket: { path, group: config.dockerSocketGroup ?? findSocketGroup(path) },
     engineProxy: { limits: config.limits["engine-proxy"], settings: config.settings["engine-proxy"] },
     protectData: config.protectData,

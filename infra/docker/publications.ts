@@ -1,64 +1,33 @@
-import type { ServiceName, ServiceSpec } from "../services/service-spec.ts";
+import { listPublishedPorts, type HostPortName } from "#daemon/stack-services.ts";
+import { findPublishedAddress } from "../services/published.ts";
+import type { PortSpec, ServiceSpec } from "../services/service-spec.ts";
 import type { Placement } from "./container-args.ts";
-
-const loopback = "127.0.0.1";
 
 /** Addresses and ports of the host for published ports. */
 export type PublishOptions = Readonly<{
   publishAddress: string;
   /** Ports that are absent are not published. */
-  hostPorts: Readonly<
-    Partial<
-      Record<
-        | "gateway"
-        | "privateGateway"
-        | "resourceServer"
-        | "resourceServerOperations"
-        | "status"
-        | "pushgateway"
-        | "prometheus"
-        | "alertmanager"
-        | "grafana",
-        number
-      >
-    >
-  >;
+  hostPorts: Readonly<Partial<Record<HostPortName, number>>>;
 }>;
 
-/**
- * Lists the ports of a service that the host publishes: the gateway, the resource server, the node's port for its peers; on loopback, the gateway's
- * private listener, whose tokens want TLS in front, the ports that Prometheus scrapes (the sidecar's status, the resource server's metrics, the
- * Pushgateway), and those that operators open (Prometheus, Alertmanager, Grafana). The node's own RPC is published nowhere.
- */
+/** Lists the ports of a service that the host publishes: those for the node's peers, and those that its row names. The node's own RPC is published nowhere. */
 export function listPublications(spec: ServiceSpec, options: PublishOptions): Placement["published"] {
-  const { publishAddress, hostPorts } = options;
-  if (spec.name === "sidecar") {
-    return {
-      ...listPublished("rpc", publishAddress, hostPorts.gateway),
-      ...listPublished("private-rpc", loopback, hostPorts.privateGateway),
-      ...listPublished("status", loopback, hostPorts.status),
-    };
-  }
-  if (spec.name === "resource-server") {
-    return {
-      ...listPublished("http", publishAddress, hostPorts.resourceServer),
-      ...listPublished("operations", loopback, hostPorts.resourceServerOperations),
-    };
-  }
-  if (isForOperators(spec.name)) return listPublished("http", loopback, hostPorts[spec.name]);
   return Object.fromEntries(
-    spec.ports
-      .filter((port) => port.audience === "peers")
-      .map((port) => [port.name, { address: "0.0.0.0", port: port.number }]),
+    spec.ports.flatMap((port) => {
+      const found = findPublication(spec, port, options);
+      return found === undefined ? [] : [[port.name, found]];
+    }),
   );
 }
 
-const forOperators = ["pushgateway", "prometheus", "alertmanager", "grafana"] as const;
-
-function isForOperators(name: ServiceName): name is (typeof forOperators)[number] {
-  return forOperators.some((one) => one === name);
-}
-
-function listPublished(port: string, address: string, hostPort: number | undefined): Placement["published"] {
-  return hostPort === undefined ? {} : { [port]: { address, port: hostPort } };
+function findPublication(
+  { name }: ServiceSpec,
+  port: PortSpec,
+  { publishAddress, hostPorts }: PublishOptions,
+): Placement["published"][string] | undefined {
+  if (port.audience === "peers") return { address: "0.0.0.0", port: port.number };
+  const published = listPublishedPorts().find((one) => one.service === name && one.port === port.name);
+  const number = published && hostPorts[published.as];
+  if (published === undefined || number === undefined) return undefined;
+  return { address: findPublishedAddress(published, publishAddress), port: number };
 }

@@ -2,10 +2,12 @@ import { z } from "zod";
 import type { StackConfig } from "../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { ProblemParts } from "../config/problem-parts.ts";
-import { listWatchers } from "../services/observability/observability-args.ts";
+import { listHostPorts } from "../services/host-ports.ts";
+import { findPublishedAddress } from "../services/published.ts";
 import { choosePeerPort } from "../services/node/peers.ts";
 import type { ImageName } from "../services/service-spec.ts";
-import { imageKeys, listImages, findUnnamedImages } from "../services/stack-images.ts";
+import { findImageKey } from "../services/row-keys.ts";
+import { listImages, findUnnamedImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";
 import { findMissingPrograms } from "./registry-images.ts";
 import { createServer } from "node:net";
@@ -90,20 +92,11 @@ async function findPortProblems(
 type WantedPort = Readonly<{ key: string; address: string; port: number }>;
 
 function listWantedPorts(config: StackConfig): readonly WantedPort[] {
-  const { publishAddress: address } = config;
   return [
-    { key: "gatewayPort", address, port: config.gatewayPort },
-    { key: "privateGatewayPort", address: "127.0.0.1", port: config.privateGatewayPort },
-    { key: "resourceServerPort", address, port: config.resourceServerPort },
-    { key: "resourceServerOperationsPort", address: "127.0.0.1", port: config.resourceServerOperationsPort },
-    { key: "statusPort", address: "127.0.0.1", port: config.statusPort },
-    ...(config.pushgatewayUrl === undefined
-      ? [{ key: "pushgatewayPort", address: "127.0.0.1", port: config.pushgatewayPort }]
-      : []),
-    ...listWatchers(config).map(({ name, hostPort: port }) => ({
-      key: `observability.${name}.port`,
-      address: "127.0.0.1",
-      port,
+    ...listHostPorts(config).map(({ key, number, at }) => ({
+      key,
+      address: findPublishedAddress({ at }, config.publishAddress),
+      port: number,
     })),
     ...(config.nodeImage === undefined ? [] : [{ key: "peerPort", address: "0.0.0.0", port: choosePeerPort(config) }]),
   ];
@@ -125,7 +118,7 @@ async function findImageProblems(
   { requestEngine }: DockerLook,
 ): Promise<readonly ConfigProblem[]> {
   const named = Object.entries(listImages(config)).map(
-    ([name, reference]) => [imageKeys[name as ImageName], reference] as const,
+    ([name, reference]) => [findImageKey(name as ImageName), reference] as const,
   );
   const base = config.gatehouseImage === undefined ? [["baseImage", config.baseImage] as const] : [];
   const found = await Promise.all(

@@ -4,7 +4,8 @@ import { readText } from "#daemon/bytes.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { ImageName } from "../services/service-spec.ts";
-import { imageKeys, listImages } from "../services/stack-images.ts";
+import { findImageKey } from "../services/row-keys.ts";
+import { listImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";
 
 export type RegistryLook = Readonly<{ fetch: typeof globalThis.fetch }>;
@@ -31,7 +32,7 @@ const tokenAnswerBytes = 65_536;
 export async function findRegistryProblems(config: StackConfig, look: RegistryLook): Promise<readonly ConfigProblem[]> {
   const problems = await Promise.all(
     Object.entries(listImages(config)).map(async ([name, reference]): Promise<readonly ConfigProblem[]> => {
-      const key = imageKeys[name as ImageName];
+      const key = findImageKey(name as ImageName);
       const place = parseReference(reference);
       if (place === undefined || !(await isMissing(place, look))) return [];
       const wrong = `found ${reference}, but ${place.registry} has no ${place.version} in ${place.repository}.`;

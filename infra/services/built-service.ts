@@ -21,7 +21,12 @@ import {
 } from "./service-spec.ts";
 
 /** A service's specification, and the problems that its own schema finds in its settings. */
-export type BuiltService = Readonly<{ spec: ServiceSpec; problems: readonly ConfigProblem[] }>;
+export type BuiltService = Readonly<{
+  spec: ServiceSpec;
+  problems: readonly ConfigProblem[];
+  /** Its settings, if it is one of Gatehouse's. */
+  definition?: SettingsDefinition;
+}>;
 
 /** Arguments that every service of Gatehouse takes besides its own. */
 export type CommonArgs = Readonly<{
@@ -80,6 +85,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
       user,
     },
     problems: rendered.problems,
+    definition,
   };
 }
 

@@ -98,6 +98,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
       ],
       volumes: ledger.volumes,
       edges: [{ to: "node", port: "http" }, ...ledger.edges],
+      startsAfter: ["node", "postgres"],
       metrics: { port: operations },
       replicas: args.replicas,
       health: { ...daemonHealth, port: "operations" },

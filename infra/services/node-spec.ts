@@ -41,6 +41,9 @@ const ports: readonly PortSpec[] = [
   { name: "ws", number: nodePorts.webSocket, audience: "pod" },
 ];
 
+/** Its metrics are pushed from its start on. */
+const startsAfter = ["pushgateway"] as const;
+
 /**
  * Builds the node: the devnet, or the operator's own image. Its RPC is reached through the sidecar's gateway only.
  *
@@ -92,6 +95,7 @@ function buildDevnetNode(args: NodeArgs): BuiltService {
       ports,
       volumes: [workspace],
       edges: [args.pushEdge],
+      startsAfter,
       health,
       limits: { cpus: 1, memoryMebibytes: 1_024 },
       stopGraceSeconds: nodeStopGraceSeconds,
@@ -119,6 +123,7 @@ function buildRealNode(args: NodeArgs, uid: number): ServiceSpec {
     ...(seed.places === undefined ? {} : { programs: seed.places.bin }),
     seed,
     edges: [args.pushEdge, { to: "internet" }],
+    startsAfter,
     health: { kind: "port", port: "http", command: args.healthCommand, startWithinSeconds: replayMaxSeconds },
     limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },
     user: chooseNodeUser(uid),

@@ -2,6 +2,7 @@ import { stackServices } from "#daemon/stack-services.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import type { BroughtService } from "./brought-service.ts";
 import type { BuiltService } from "./built-service.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 
@@ -63,14 +64,15 @@ export function postgresSpec(args: PostgresArgs): BuiltService {
 /** Checks over TCP: while the database is first made, the server listens on its socket alone. */
 const readinessCommand = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=${postgresPort}`];
 
-/** Finds the stack's own PostgreSQL server, if it has one. */
-export function findOwnDatabase(
-  { postgresImage, postgresPassword, postgresUser, limits }: StackConfig,
-  secret: (text: string) => DeploymentSecret,
-): PostgresArgs | undefined {
-  if (postgresImage === undefined || postgresPassword === undefined) return undefined;
-  return { password: secret(postgresPassword), imageUser: postgresUser, limits: limits.postgres };
-}
+/** The stack's own PostgreSQL server. */
+export const postgres: BroughtService<PostgresArgs> = {
+  isBrought: ({ postgresImage }) => postgresImage !== undefined,
+  readArgs: ({ postgresPassword, postgresUser, limits }, { secret }) =>
+    postgresPassword === undefined
+      ? undefined
+      : { password: secret(postgresPassword), imageUser: postgresUser, limits: limits.postgres },
+  build: postgresSpec,
+};
 
 /** Example of the setting that names an existing database. */
 export const databaseExample = {

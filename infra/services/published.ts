@@ -1,3 +1,4 @@
+import type { PublishedPort } from "#daemon/stack-services.ts";
 import type { ServiceName } from "./service-spec.ts";
 
 /** A host's publication of the services of a stack: operators' ports on loopback, the public ones at an address. */
@@ -14,4 +15,9 @@ export function listOperatorHosts(
   published: Published | undefined,
 ): Readonly<{ allowedHosts?: readonly string[] }> {
   return published === undefined ? {} : { allowedHosts: published.namesOf(service) };
+}
+
+/** Finds the address of a host at which a port is published. */
+export function findPublishedAddress({ at }: Pick<PublishedPort, "at">, publishAddress: string): string {
+  return at === "public" ? publishAddress : "127.0.0.1";
 }

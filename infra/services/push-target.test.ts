@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../stack-config.ts";
 import { dockerAddresses } from "./addresses.ts";
-import { findPushgatewayImage, findPushTarget } from "./push-target.ts";
+import { findPushTarget } from "./push-target.ts";
+import { listImages } from "./stack-images.ts";
 
 const target = (pushgatewayUrl: string) => findPushTarget(parseConfig({ pushgatewayUrl }), dockerAddresses);
 
@@ -13,8 +14,8 @@ describe("the Pushgateway of a stack", () => {
       port: 9_091,
       edge: { to: "pushgateway", port: "http" },
     });
-    expect(findPushgatewayImage(config)).toMatch(/^prom\/pushgateway:v1\.11\.3@sha256:[0-9a-f]{64}$/);
-    expect(findPushgatewayImage(parseConfig({ pushgatewayUrl: "http://push.example:9091" }))).toBeUndefined();
+    expect(listImages(config).pushgateway).toMatch(/^prom\/pushgateway:v1\.11\.3@sha256:[0-9a-f]{64}$/);
+    expect(listImages(parseConfig({ pushgatewayUrl: "http://push.example:9091" })).pushgateway).toBeUndefined();
   });
 
   it("is reached where the operator's URL says: a Service's namespace, an address, or a port of any host", () => {

@@ -32,11 +32,6 @@ export function findPushTarget({ pushgatewayUrl }: StackConfig, addresses: Addre
   return { host, port, edge: { to: "host", port, cidr } };
 }
 
-/** Finds the image of a stack's own Pushgateway; `undefined` if it runs none. */
-export function findPushgatewayImage({ pushgatewayImage, pushgatewayUrl }: StackConfig): string | undefined {
-  return pushgatewayUrl === undefined ? (pushgatewayImage ?? stackServices.pushgateway.official) : undefined;
-}
-
 /** Finds problems of the Pushgateway that a stack names. */
 export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: StackConfig): readonly ConfigProblem[] {
   if (pushgatewayUrl === undefined) return [];

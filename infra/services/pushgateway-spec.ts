@@ -1,4 +1,5 @@
 import { stackServices } from "#daemon/stack-services.ts";
+import type { BroughtService } from "./brought-service.ts";
 import type { BuiltService } from "./built-service.ts";
 import { buildPrometheusProject } from "./observability/prometheus-project.ts";
 import type { ResourceLimits, ServiceSpec } from "./service-spec.ts";
@@ -41,3 +42,10 @@ export function pushgatewaySpec(args: PushgatewayArgs): BuiltService {
   };
   return { spec, problems: [] };
 }
+
+/** The Pushgateway of a stack that uses none of its operator's. */
+export const pushgateway: BroughtService<PushgatewayArgs> = {
+  isBrought: ({ pushgatewayUrl }) => pushgatewayUrl === undefined,
+  readArgs: ({ limits }) => ({ limits: limits.pushgateway }),
+  build: pushgatewaySpec,
+};

@@ -82,7 +82,7 @@ const handedSettings = {
 export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
   const { accessTokens: tokens, isHandedOver = false } = args;
   const ledger = buildLedgerParts(args.database, { service: "resource-server", file: "claims.sqlite", isHandedOver });
-  const { spec, problems } = buildService(
+  const built = buildService(
     {
       name: "resource-server",
       image: "gatehouse",
@@ -117,6 +117,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         ...listUpstreamEdges(args.routes),
         ...ledger.edges,
       ],
+      startsAfter: ["facilitator", "postgres", "upstream"],
       metrics: { port: operations },
       replicas: args.replicas,
       health: { ...daemonHealth, port: "operations" },
@@ -128,7 +129,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
   const refused = findRouteProblems(args.routes, `eip155:${args.chainId}`).map((wrong) =>
     describeProblem("routes", { wrong, remedy: ["Correct it", { kind: "set", path: true }, "."] }),
   );
-  return { spec, problems: [...problems, ...refused] };
+  return { ...built, problems: [...built.problems, ...refused] };
 }
 
 const offer = z.object({ payTo: z.string().optional() });

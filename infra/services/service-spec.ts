@@ -109,6 +109,8 @@ export type ServiceSpec = Readonly<{
   /** Directories besides `/tmp` that it writes to, whose content is not kept. */
   scratchDirectories?: readonly string[];
   edges: readonly Edge[];
+  /** Services that are up before it is started, as far as the stack has them. */
+  startsAfter?: readonly ServiceName[];
   /** Port of `/metrics`; absent if it has no metrics, or if nobody can request them. */
   metrics?: MetricsSpec;
   /** The node's configuration, which has to be there before the first start. */

@@ -121,7 +121,7 @@ const handedSettings = {
 export function sidecarSpec(args: SidecarArgs): BuiltService {
   const apiKeys = hasPrivateListener(args) ? renderApiKeys(args.apiKeys, args.settings) : undefined;
   const hasOwnPolicy = findRenderedValue(args.settings ?? {}, ["gateway", "policyPath"]) !== undefined;
-  const { spec, problems } = buildService(
+  const built = buildService(
     {
       name: "sidecar",
       image: "gatehouse",
@@ -160,7 +160,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
     },
     args,
   );
-  return { spec, problems: [...problems, ...(apiKeys?.problems ?? [])] };
+  return { ...built, problems: [...built.problems, ...(apiKeys?.problems ?? [])] };
 }
 
 function hasPrivateListener({ accessTokens, apiKeys = {} }: SidecarArgs): boolean {

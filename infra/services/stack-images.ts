@@ -1,41 +1,26 @@
+import { findServiceRow, stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { listObservabilityImages } from "./observability/observability-args.ts";
-import { findPushgatewayImage } from "./push-target.ts";
+import { listBrought } from "./brought-services.ts";
+import { readImage } from "./row-keys.ts";
 import type { ImageName } from "./service-spec.ts";
 
-/** The keys of a stack's configuration that name images by reference. */
-export const imageKeys = {
-  gatehouse: "gatehouseImage",
-  devnet: "devnetImage",
-  node: "nodeImage",
-  postgres: "postgresImage",
-  pushgateway: "pushgatewayImage",
-  prometheus: "observability.prometheus.image",
-  alertmanager: "observability.alertmanager.image",
-  grafana: "observability.grafana.image",
-} as const satisfies Readonly<Record<ImageName, string>>;
-
-/** Whether a stack sells the sample, because it names no routes. */
-export function sellsSample({ routes }: Pick<StackConfig, "routes">): boolean {
-  return Object.keys(routes).length === 0;
-}
-
-/** Whether a stack runs something from the devnet's image: the devnet node, or the upstream of the sample. */
-export function usesDevnetImage(config: Pick<StackConfig, "nodeImage" | "routes">): boolean {
-  return config.nodeImage === undefined || sellsSample(config);
+/** Whether a stack runs something from the devnet's image: the devnet node, or a service that it brings. */
+export function usesDevnetImage(config: StackConfig): boolean {
+  return config.nodeImage === undefined || listBrought(config).some((name) => stackServices[name].image === "devnet");
 }
 
 /** Lists the images of a stack that are named by reference. On Docker, Gatehouse's own two are built if they are not named. */
 export function listImages(config: StackConfig): Readonly<Partial<Record<ImageName, string>>> {
-  const named = {
+  const own: Readonly<Partial<Record<ImageName, string | undefined>>> = {
     gatehouse: config.gatehouseImage,
     devnet: usesDevnetImage(config) ? config.devnetImage : undefined,
     node: config.nodeImage,
-    postgres: config.postgresImage,
-    pushgateway: findPushgatewayImage(config),
-    ...listObservabilityImages(config),
   };
-  return Object.fromEntries(Object.entries(named).filter(([, reference]) => reference !== undefined));
+  const brought = listBrought(config)
+    .map((name) => ({ image: stackServices[name].image, official: findServiceRow(name).official }))
+    .filter(({ image }) => !Object.hasOwn(own, image))
+    .map(({ image, official }) => [image, readImage(config, image) ?? official] as const);
+  return Object.fromEntries([...Object.entries(own), ...brought].filter(([, reference]) => reference !== undefined));
 }
 
 /** Finds the images of a stack that are named nowhere. */

@@ -3,61 +3,48 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { findPublicHosts } from "../config/public-way.ts";
 import { deriveAccessTokens } from "./access-tokens.ts";
 import type { Addresses } from "./addresses.ts";
-import { devAccounts, devnetMnemonic } from "./node/dev-accounts.ts";
-import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import type { BroughtContext } from "./brought-service.ts";
+import { readBroughtArgs, type BroughtArgs } from "./brought-services.ts";
+import { devAccounts, devnetMnemonic, findSignerKey } from "./node/dev-accounts.ts";
 import type { FacilitatorArgs, Token } from "./facilitator-spec.ts";
 import type { ProgramPlace } from "./node/node-conf.ts";
 import { readNodeKeys } from "./node/node-keys.ts";
 import { nodePorts } from "./node/node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
 import { chooseNodeVersion } from "./node/node-version.ts";
-import { findOwnDatabase, type PostgresArgs } from "./postgres-spec.ts";
-import { buildObservabilityArgs, type ObservabilityArgs } from "./observability/observability-args.ts";
 import { chooseHostAddress, choosePeerPort } from "./node/peers.ts";
-import type { Published } from "./published.ts";
 import { findPushTarget, type PushTarget } from "./push-target.ts";
-import type { PushgatewayArgs } from "./pushgateway-spec.ts";
 import type { RestoreArgs } from "./restore-spec.ts";
+import type { Published } from "./published.ts";
 import { findDatabase } from "./replication.ts";
 import { type ResourceServerArgs, type Routes, listPayees } from "./resource-server-spec.ts";
-import { sellsSample } from "./stack-images.ts";
 import { findRenderedValue } from "./rendered-settings.ts";
 import { findPublicProxies } from "./trusted-proxies.ts";
 import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
+import { sellsSample } from "./upstream-spec.ts";
 import type { CommonArgs } from "./built-service.ts";
 import type { VolumeSnapshotArgs } from "./volume-snapshot-spec.ts";
 
 /** The arguments of every component of a stack. */
-export type StackArgs = Readonly<{
-  node: NodeArgs;
-  sidecar: SidecarArgs;
-  /** Snapshot that chain data are restored from, if there is one. */
-  restore: RestoreArgs | undefined;
-  /** Schedule of the snapshots of the node's volume, if there are to be any. */
-  volumeSnapshots: VolumeSnapshotArgs | undefined;
-  /** The stack's own Pushgateway; undefined if it uses an existing one. */
-  pushgateway: PushgatewayArgs | undefined;
-  /** The stack's own PostgreSQL server, if it has one. */
-  postgres: PostgresArgs | undefined;
-  facilitator: FacilitatorArgs;
-  resourceServer: ResourceServerArgs;
-  /** The sample upstream, if the stack sells no other routes. */
-  upstream: CommonArgs | undefined;
-  /** Monitoring services that the stack brings, if any. */
-  observability: ObservabilityArgs | undefined;
-}>;
+export type StackArgs = BroughtArgs &
+  Readonly<{
+    node: NodeArgs;
+    sidecar: SidecarArgs;
+    /** Snapshot that chain data are restored from, if there is one. */
+    restore: RestoreArgs | undefined;
+    /** Schedule of the snapshots of the node's volume, if there are to be any. */
+    volumeSnapshots: VolumeSnapshotArgs | undefined;
+    facilitator: FacilitatorArgs;
+    resourceServer: ResourceServerArgs;
+  }>;
 
 /** Names, addresses and secrets of the target, for the arguments. */
-export type StackContext = Readonly<{
-  /** Prefix of the stack's resource names, e.g. `gatehouse-dev`; also the start of the job name of the node's metrics. */
-  prefix: string;
-  addresses: Addresses;
-  /** A host's publication of the services; absent if the target publishes none. */
-  published?: Published | undefined;
-  restart: RestartRoute;
-  /** Makes a secret of text, so that Pulumi encrypts it wherever it is stored. */
-  secret: (text: string) => DeploymentSecret;
-}>;
+export type StackContext = BroughtContext &
+  Readonly<{
+    /** A host's publication of the services; absent if the target publishes none. */
+    published?: Published | undefined;
+    restart: RestartRoute;
+  }>;
 
 /**
  * Spreads a stack's configuration over the arguments of its components. Pure; checking is the builders' part.
@@ -73,7 +60,7 @@ export type StackContext = Readonly<{
 export function stackArgs(config: StackConfig, context: StackContext): StackArgs {
   const { addresses, prefix, published } = context;
   const accounts = config.devAccounts ? devAccounts : undefined;
-  const signer = config.signerPrivateKey ?? accounts?.signer.privateKey;
+  const signer = findSignerKey(config);
   const payTo = config.payTo ?? accounts?.payee.address;
   const token = findToken(config);
   const imageUser = config.nodeImage === undefined ? undefined : config.nodeUser;
@@ -87,6 +74,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const sample = sellsSample(config);
   const routes = sample ? buildSampleRoutes(config, addresses, payTo) : config.routes;
   return {
+    ...readBroughtArgs(config, context),
     node: buildNodeArgs(config, context, { imageUser, jobName, push }),
     sidecar: {
       chainId: config.chainId,
@@ -107,8 +95,6 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
     },
     restore: config.restore && { ...config.restore, imageUser, ...getCommon(config, "restore") },
     volumeSnapshots: config.volumeSnapshots && { ...config.volumeSnapshots, ...getCommon(config, "volume-snapshot") },
-    pushgateway: config.pushgatewayUrl === undefined ? { limits: config.limits.pushgateway } : undefined,
-    postgres: findOwnDatabase(config, context.secret),
     facilitator: {
       chainId: config.chainId,
       rpcUrl: `http://${addresses.node}:${nodePorts.http}`,
@@ -135,8 +121,6 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       isHandedOver,
       ...getCommon(config, "resource-server"),
     },
-    upstream: sample ? getCommon(config, "upstream") : undefined,
-    observability: buildObservabilityArgs(config, context, signer),
   };
 }
 

@@ -1,5 +1,7 @@
 import { stackServices } from "#daemon/stack-services.ts";
 import { upstreamSettings } from "#devnet/upstream/settings.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import type { BroughtService } from "./brought-service.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { daemonHealth } from "./health-spec.ts";
 
@@ -22,3 +24,15 @@ export function upstreamSpec(args: CommonArgs): BuiltService {
     args,
   );
 }
+
+/** Whether a stack sells the sample, because it names no routes. */
+export function sellsSample({ routes }: Pick<StackConfig, "routes">): boolean {
+  return Object.keys(routes).length === 0;
+}
+
+/** The upstream of the sample. */
+export const upstream: BroughtService<CommonArgs> = {
+  isBrought: sellsSample,
+  readArgs: ({ limits, settings }) => ({ limits: limits.upstream, settings: settings.upstream }),
+  build: upstreamSpec,
+};

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
 import { configSchema, type StackConfig } from "../config/config-schema.ts";
 import { imageReference } from "../config/config-types.ts";
-import { imageKeys, findUnnamedImages } from "../services/stack-images.ts";
+import { findImageKey } from "../services/row-keys.ts";
+import { findUnnamedImages } from "../services/stack-images.ts";
 import { parseConfig } from "../stack-config.ts";
 
 const prefix = z
@@ -45,7 +46,7 @@ export function parseInputs(
   if (!begin.success) throw new ConfigError([describePrefix(given ?? `${name}-${stack}`)]);
   const config = parseConfig(toText(values));
   const unnamed = findUnnamedImages(config).map((image) => ({
-    key: imageKeys[image],
+    key: findImageKey(image),
     message: "missing; a component builds no image. Name the one that is in a registry.",
   }));
   if (unnamed.length > 0) throw new ConfigError(unnamed);

@@ -1,3 +1,5 @@
+import type { StackConfig } from "../../config/config-schema.ts";
+
 /**
  * The words that the devnet node funds its accounts from. They are public, so the keys made of them guard nothing: the program uses them only if a stack
  * says `devAccounts: true`, and refuses that with a real node.
@@ -15,3 +17,11 @@ export const devAccounts = {
   },
   payee: { address: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC" },
 } as const;
+
+/** Finds the key of the account that submits a stack's settlements; `undefined` if it has none, which the facilitator refuses. */
+export function findSignerKey({
+  devAccounts: hasDevAccounts,
+  signerPrivateKey,
+}: Pick<StackConfig, "devAccounts" | "signerPrivateKey">): string | undefined {
+  return signerPrivateKey ?? (hasDevAccounts ? devAccounts.signer.privateKey : undefined);
+}

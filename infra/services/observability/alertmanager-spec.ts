@@ -3,6 +3,7 @@ import { z } from "zod";
 import { stackServices } from "#daemon/stack-services.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
+import type { BroughtService } from "../brought-service.ts";
 import type { BuiltService } from "../built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, type ResourceLimits, type ServiceSpec } from "../service-spec.ts";
@@ -70,3 +71,13 @@ function findConfigProblems(text: string): readonly ConfigProblem[] {
   if (receivers.some(({ name }) => name === route.receiver)) return [];
   return problem("found a `route` to a receiver that `receivers` does not have.");
 }
+
+/** The Alertmanager next to a stack's own Prometheus. */
+export const alertmanager: BroughtService<AlertmanagerArgs> = {
+  isBrought: ({ observability }) => observability?.alertmanager !== undefined,
+  readArgs: ({ alertmanagerConfig, limits }, { secret }) => ({
+    config: alertmanagerConfig === undefined ? undefined : secret(alertmanagerConfig),
+    limits: limits.alertmanager,
+  }),
+  build: alertmanagerSpec,
+};

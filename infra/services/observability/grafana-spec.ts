@@ -3,7 +3,10 @@ import { stackServices } from "#daemon/stack-services.ts";
 import { dashboards } from "../../observability/dashboards/all-dashboards.ts";
 import { nameDashboardFile, renderGrafanaJson } from "../../observability/dashboards/grafana.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
+import type { BroughtService } from "../brought-service.ts";
 import type { BuiltService } from "../built-service.ts";
+import { findSignerKey } from "../node/dev-accounts.ts";
+import { deriveGrafanaPassword } from "./observability-args.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "../service-spec.ts";
 
 /** Arguments of {@link grafanaSpec}. */
@@ -93,3 +96,23 @@ export function grafanaSpec(args: GrafanaArgs): BuiltService {
   };
   return { spec, problems: [] };
 }
+
+/** The Grafana over a stack's own Prometheus. */
+export const grafana: BroughtService<GrafanaArgs> = {
+  isBrought: ({ observability }) => observability?.grafana !== undefined,
+  readArgs: (config, { prefix, addresses, secret }) => {
+    const { observability, limits } = config;
+    const password = deriveGrafanaPassword(config, { prefix, signerPrivateKey: findSignerKey(config) });
+    if (observability === undefined || password === undefined) return undefined;
+    const { runbookBaseUrl, logsUrl, scrapeIntervalSeconds } = observability;
+    return {
+      password: secret(password),
+      runbookBaseUrl,
+      logsUrl,
+      intervalSeconds: scrapeIntervalSeconds,
+      prometheus: addresses.prometheus,
+      limits: limits.grafana,
+    };
+  },
+  build: grafanaSpec,
+};

@@ -1,97 +1,9 @@
 import { hkdfSync } from "node:crypto";
 import { stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "../../config/config-schema.ts";
-import type { DeploymentSecret } from "../../config/deployment-secret.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
 import type { ProblemParts } from "../../config/problem-parts.ts";
 import { nobodysRunbooks } from "../../observability/alert.ts";
-import type { Addresses } from "../addresses.ts";
-import type { AlertmanagerArgs } from "./alertmanager-spec.ts";
-import type { GrafanaArgs } from "./grafana-spec.ts";
-import type { PrometheusArgs } from "./prometheus-spec.ts";
-
-/** Arguments of the monitoring services that the stack brings. */
-export type ObservabilityArgs = Readonly<{
-  /** All but the services, which are built separately. */
-  prometheus: Omit<PrometheusArgs, "services">;
-  alertmanager: AlertmanagerArgs | undefined;
-  grafana: GrafanaArgs | undefined;
-}>;
-
-type Context = Readonly<{
-  prefix: string;
-  addresses: Addresses;
-  secret: (text: string) => DeploymentSecret;
-}>;
-
-/** Builds the arguments of a stack's monitoring; `undefined` if it brings none. */
-export function buildObservabilityArgs(
-  config: StackConfig,
-  { prefix, addresses, secret }: Context,
-  signerPrivateKey: string | undefined,
-): ObservabilityArgs | undefined {
-  const { observability, limits } = config;
-  const { prometheus, alertmanager, grafana } = observability ?? {};
-  if (observability === undefined || prometheus === undefined) return undefined;
-  const { runbookBaseUrl, logsUrl, scrapeIntervalSeconds: intervalSeconds } = observability;
-  const { retentionDays, volumeGibibytes } = prometheus;
-  const password = deriveGrafanaPassword(config, { prefix, signerPrivateKey });
-  return {
-    prometheus: {
-      prefix,
-      hosts: {
-        sidecar: addresses.sidecarStatus,
-        facilitator: addresses.processesOf("facilitator"),
-        "resource-server": addresses.processesOf("resource-server"),
-        pushgateway: addresses.processesOf("pushgateway"),
-      },
-      intervalSeconds,
-      runbookBaseUrl,
-      retentionDays,
-      volumeGibibytes,
-      alertmanager: alertmanager && addresses.alertmanager,
-      watchdog: alertmanager?.watchdog ?? false,
-      limits: limits.prometheus,
-    },
-    alertmanager: alertmanager && {
-      config: config.alertmanagerConfig === undefined ? undefined : secret(config.alertmanagerConfig),
-      limits: limits.alertmanager,
-    },
-    grafana:
-      grafana === undefined || password === undefined
-        ? undefined
-        : {
-            password: secret(password),
-            runbookBaseUrl,
-            logsUrl,
-            intervalSeconds,
-            prometheus: addresses.prometheus,
-            limits: limits.grafana,
-          },
-  };
-}
-
-/** Lists the images of a stack's monitoring, by service. */
-export function listObservabilityImages({ observability }: StackConfig) {
-  const { prometheus, alertmanager, grafana } = observability ?? {};
-  return {
-    prometheus: prometheus && (prometheus.image ?? stackServices.prometheus.official),
-    alertmanager: alertmanager && (alertmanager.image ?? stackServices.alertmanager.official),
-    grafana: grafana && (grafana.image ?? stackServices.grafana.official),
-  };
-}
-
-const watchers = ["prometheus", "alertmanager", "grafana"] as const;
-
-/** Lists the monitoring services that a stack brings, with their ports on a Docker host. */
-export function listWatchers({
-  observability,
-}: StackConfig): readonly Readonly<{ name: (typeof watchers)[number]; hostPort: number }>[] {
-  return watchers.flatMap((name) => {
-    const watcher = observability?.[name];
-    return watcher === undefined ? [] : [{ name, hostPort: watcher.port }];
-  });
-}
 
 /**
  * Derives the password of Grafana's admin: the stack's own, or one made of the signer's key (HKDF, RFC 5869), which every stack has, so that nothing

@@ -1,10 +1,11 @@
 import { stringify } from "yaml";
-import { stackServices } from "#daemon/stack-services.ts";
+import { listScrapedServices, stackServices } from "#daemon/stack-services.ts";
 import { renderGroups, renderRuleFile } from "../../observability/rule-files.ts";
 import { ruleGroups } from "../../observability/rules/all-rules.ts";
 import { watchdogRules } from "../../observability/rules/watchdog.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "../../observability/scrape-config.ts";
 import { namePodsHost } from "../addresses.ts";
+import type { BroughtService } from "../brought-service.ts";
 import type { BuiltService } from "../built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type ServiceSpec } from "../service-spec.ts";
@@ -91,3 +92,28 @@ function listTargets(service: ServiceSpec, { prefix, hosts }: PrometheusArgs): r
     },
   ];
 }
+
+/** A stack's own Prometheus, which scrapes the other services. */
+export const prometheus: BroughtService<Omit<PrometheusArgs, "services">> = {
+  isBrought: ({ observability }) => observability?.prometheus !== undefined,
+  readArgs: ({ observability, limits }, { prefix, addresses }) => {
+    if (observability?.prometheus === undefined) return undefined;
+    const { alertmanager, runbookBaseUrl, scrapeIntervalSeconds } = observability;
+    const { retentionDays, volumeGibibytes } = observability.prometheus;
+    const hosts = listScrapedServices().map((name) => {
+      return [name, name === "sidecar" ? addresses.sidecarStatus : addresses.processesOf(name)] as const;
+    });
+    return {
+      prefix,
+      hosts: Object.fromEntries(hosts),
+      intervalSeconds: scrapeIntervalSeconds,
+      runbookBaseUrl,
+      retentionDays,
+      volumeGibibytes,
+      alertmanager: alertmanager && addresses.alertmanager,
+      watchdog: alertmanager?.watchdog ?? false,
+      limits: limits.prometheus,
+    };
+  },
+  build: (args, services) => prometheusSpec({ ...args, services }),
+};

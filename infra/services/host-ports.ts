@@ -1,0 +1,20 @@
+import { listPublishedPorts, type PublishedPort } from "#daemon/stack-services.ts";
+import { declaredKeys, type StackConfig } from "../config/config-schema.ts";
+import { hasService } from "./brought-services.ts";
+import { findPortKey, readHostPort } from "./row-keys.ts";
+
+/** Port of a Docker host that a stack publishes a service at. */
+export type HostPort = PublishedPort & Readonly<{ key: string; number: number }>;
+
+/** Lists the ports that a stack publishes on a Docker host, in the order of the keys that set them. */
+export function listHostPorts(config: StackConfig): readonly HostPort[] {
+  const keys = Object.keys(declaredKeys);
+  const rank = ({ key }: HostPort) => keys.indexOf(key.split(".")[0] ?? "");
+  return listPublishedPorts()
+    .filter(({ service }) => hasService(config, service))
+    .flatMap((published) => {
+      const number = readHostPort(config, published.as);
+      return number === undefined ? [] : [Object.assign({ key: findPortKey(published.as), number }, published)];
+    })
+    .toSorted((one, other) => rank(one) - rank(other));
+}
