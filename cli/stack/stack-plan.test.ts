@@ -19,3 +19,14 @@ it("keeps pushed metrics in the stack's own folder, never in a file that the mac
   expect(findPushedMetrics()).toEqual(["/stack/pushgateway.data", undefined]);
   expect(findPushedMetrics({ [file]: "/elsewhere" })[0]).toBe("/elsewhere");
 });
+
+it("has Prometheus scrape each of its services with metrics, at its own listener for them", () => {
+  const directory = locateStateDirectory("/stack");
+  const { scraped } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env: key });
+  expect(scraped).toMatchObject([
+    { service: "sidecar", port: 9_600 },
+    { service: "pushgateway", port: 9_091, honorLabels: true },
+    { service: "facilitator", port: 9_602 },
+    { service: "resource-server", port: 9_601 },
+  ]);
+});

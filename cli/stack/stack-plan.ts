@@ -75,7 +75,7 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
   const seller = { payee: accounts.payee.address, facilitatorUrl: formatUrl(facilitator.listen) };
   const resourceServerEnv = buildChildEnvironment(buildResourceServerEnvironment(directory, chain, seller), env);
   const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv });
-  const scraped: Readonly<Record<ScrapedService, Listener>> = {
+  const scraped: Readonly<Partial<Record<ScrapedService, Listener>>> = {
     sidecar: sidecar.listen,
     pushgateway,
     facilitator: facilitator.operations,
@@ -108,7 +108,10 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
         "port",
       ]),
     ],
-    scraped: listScrapedServices().map((service) => buildScrapeTarget(service, scraped[service])),
+    scraped: listScrapedServices().flatMap((service) => {
+      const listener = scraped[service];
+      return listener === undefined ? [] : [buildScrapeTarget(service, listener)];
+    }),
     environments: {
       pushgateway: pushgatewayEnv,
       upstream: upstreamEnv,
