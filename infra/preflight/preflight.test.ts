@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { parseConfig } from "../stack-config.ts";
 import { ConfigError } from "../config/config-problem.ts";
 import { findContextProblems } from "./kubernetes-context.ts";
@@ -16,10 +17,17 @@ const images: Readonly<Record<string, unknown>> = {
   "push:1": {},
   "node:20": { Config: { Env: ["NODE_VERSION=20.1.0"] } },
 };
+/** Ports that nobody has: one of the stack's own containers, one of another container. */
+const [ownPort = 0, othersPort = 0, ...freePorts] = await findFreePorts(7);
 const running = [
-  { Names: ["/gh-sidecar"], Ports: [{ PublicPort: 8_545 }] },
-  { Names: ["/other"], Ports: [{ PublicPort: 4_021 }] },
+  { Names: ["/gh-sidecar"], Ports: [{ PublicPort: ownPort }] },
+  { Names: ["/other"], Ports: [{ PublicPort: othersPort }] },
 ];
+const free = Object.fromEntries(
+  ["privateGatewayPort", "resourceServerPort", "resourceServerOperationsPort", "statusPort", "pushgatewayPort"].map(
+    (key, at) => [key, String(freePorts[at])],
+  ),
+);
 let engine: Server;
 let taken: Server;
 
@@ -51,7 +59,7 @@ afterAll(() => {
 
 async function problemsOf(raw: Readonly<Record<string, string>>): Promise<string[]> {
   const base = { dockerEngine: `unix://${socket}`, tokenAddress: `0x${"02".repeat(20)}`, devAccounts: "true" };
-  const ready = { baseImage: "node:26", pushgatewayImage: "push:1", pushgatewayPort: "19091" };
+  const ready = { baseImage: "node:26", pushgatewayImage: "push:1", gatewayPort: String(ownPort), ...free };
   try {
     await preflight(parseConfig({ ...base, ...ready, ...raw }), { prefix: "gh", environment: {} });
   } catch (error) {
@@ -67,6 +75,7 @@ describe("before anything is made on Docker", () => {
     const found = await problemsOf({
       devAccounts: "false",
       tokenAddress: "",
+      resourceServerPort: String(othersPort),
       statusPort: String(port),
       pushgatewayImage: "",
       baseImage: "node:20",
@@ -76,7 +85,7 @@ describe("before anything is made on Docker", () => {
       "signerPrivateKey: missing; expected the key of the account that submits settlements. Set it with `pulumi config set --secret signerPrivateKey …`.",
       "payTo: missing; expected the account that is paid. Set it with `pulumi config set payTo …`.",
       "tokenAddress: missing; expected the contract of the token that prices are charged in. Set it with `pulumi config set tokenAddress …`.",
-      "resourceServerPort: found 4021, but the container other publishes it already. Free it, or take another one with `pulumi config set resourceServerPort …`.",
+      `resourceServerPort: found ${othersPort}, but the container other publishes it already. Free it, or take another one with \`pulumi config set resourceServerPort …\`.`,
       `statusPort: found ${port}, but another program on this machine listens on it at 127.0.0.1. Free it, or take another one with \`pulumi config set statusPort …\`.`,
       "devnetImage: found registry.example/devnet:1, which the engine does not have and can't pull (manifest unknown); correct it with `pulumi config set devnetImage …`, or load it into the engine.",
       "pushgatewayImage: found prom/pushgateway:v1.11.3@sha256:74fa117cef2d7e383112d25139ff1c2d2e309c35389a9e0554a47136a1482e48, which the engine does not have and can't pull (manifest unknown); correct it with `pulumi config set pushgatewayImage …`, or load it into the engine.",
@@ -86,7 +95,7 @@ describe("before anything is made on Docker", () => {
 
   it("a PostgreSQL image that is nowhere", async () => {
     const own = { postgresImage: "registry.example/postgres:17", postgresPassword: "hidden-password-of-the-ledgers" };
-    expect(await problemsOf({ resourceServerPort: "14021", statusPort: "19600", ...own })).toEqual([
+    expect(await problemsOf(own)).toEqual([
       expect.stringMatching(/^postgresImage: found registry.example\/postgres:17, .* can't pull \(manifest unknown\)/),
     ]);
   });
@@ -94,8 +103,7 @@ describe("before anything is made on Docker", () => {
   it("a port of what watches the stack, with the command that sets a key inside of another", async () => {
     const { port } = taken.address() as AddressInfo;
     const observability = { prometheus: { image: "push:1", port }, grafana: { image: "registry.example/grafana:1" } };
-    const ports = { resourceServerPort: "14021", statusPort: "19600" };
-    expect(await problemsOf({ ...ports, observability: JSON.stringify(observability) })).toEqual([
+    expect(await problemsOf({ observability: JSON.stringify(observability) })).toEqual([
       `observability.prometheus.port: found ${port}, but another program on this machine listens on it at 127.0.0.1. Free it, or take another one with \`pulumi config set --path observability.prometheus.port …\`.`,
       expect.stringMatching(
         /^observability\.grafana\.image: .*`pulumi config set --path observability\.grafana\.image …`/,
@@ -104,20 +112,22 @@ describe("before anything is made on Docker", () => {
   });
 
   it("ports that the stack's own containers hold are free for it", async () => {
-    expect(await problemsOf({ resourceServerPort: "14021", statusPort: "19600" })).toEqual([]);
+    expect(await problemsOf({})).toEqual([]);
   });
 
   it("two of the stack's ports may not be one, and a foreign address does not belong to this machine", async () => {
-    const found = await problemsOf({ resourceServerPort: "19600", statusPort: "19600", publishAddress: "192.0.2.1" });
+    const both = String(free["statusPort"]);
+    const found = await problemsOf({ resourceServerPort: both, publishAddress: "192.0.2.1" });
     expect(found).toEqual([
-      expect.stringMatching(/^statusPort: found 19600, as is resourceServerPort/),
-      expect.stringMatching(/^resourceServerPort: found 19600, but 192\.0\.2\.1 is not an address of this machine/),
+      expect.stringMatching(`^statusPort: found ${both}, as is resourceServerPort`),
+      expect.stringMatching(
+        `^resourceServerPort: found ${both}, but 192\\.0\\.2\\.1 is not an address of this machine`,
+      ),
     ]);
   });
 
   it("an image in a registry that requires authentication is left to the engine's own client", async () => {
-    const ports = { resourceServerPort: "14021", statusPort: "19600" };
-    expect(await problemsOf({ ...ports, gatehouseImage: "private.example/gatehouse:1" })).toEqual([]);
+    expect(await problemsOf({ gatehouseImage: "private.example/gatehouse:1" })).toEqual([]);
   });
 
   it("an engine that does not answer is named", async () => {
