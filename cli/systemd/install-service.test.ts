@@ -9,7 +9,8 @@ import { InstallError, readServiceFacts, type InstallRequest } from "./service-f
 
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-systemd-"));
 const root = join(directory, "root");
-const workspace = join(directory, "node");
+/** A path with what systemd reads in its own way. */
+const workspace = join(directory, "node's \\ data, 100%");
 const gatehouse = join(import.meta.dirname, "../gatehouse.js");
 const key = `0x${"4c".repeat(32)}`;
 const hasAnalyze = spawnSync("systemd-analyze", ["--version"]).status === 0;
@@ -29,7 +30,7 @@ const gateway = request("gateway", {
 });
 const facilitator = request("facilitator", {
   GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: "http://127.0.0.1:8545",
-  GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: join(directory, "signer"),
+  GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: join(directory, "signer's key"),
   GATEHOUSE_FACILITATOR_ASSETS:
     '[{"address":"0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2","name":"USDC","version":"2"}]',
 });
@@ -50,8 +51,8 @@ beforeEach(() => {
   rmSync(root, { recursive: true, force: true });
   mkdirSync(join(workspace, "bin"), { recursive: true });
   writeFileSync(join(workspace, "bin/node.conf"), "{}");
-  writeFileSync(join(directory, "signer"), key);
-  chmodSync(join(directory, "signer"), 0o600);
+  writeFileSync(join(directory, "signer's key"), key);
+  chmodSync(join(directory, "signer's key"), 0o600);
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
@@ -70,7 +71,7 @@ describe("gatehouse install-service", () => {
   it("hands a secret's file over by systemd, which alone has to be able to read it", () => {
     const unit = install(facilitator);
     const name = "gatehouse-facilitator-signer-private-key-file";
-    expect(unit).toContain(`LoadCredential=${name}:${join(directory, "signer")}`);
+    expect(unit).toContain(`LoadCredential=${name}:${join(directory, "signer's key")}`);
     expect(unit).toContain("AmbientCapabilities=");
     expect(readFileSync(environmentPath("facilitator"), "utf8")).toContain(
       `SIGNER_PRIVATE_KEY_FILE="/run/credentials/gatehouse-facilitator.service/${name}"\n`,
@@ -126,7 +127,7 @@ describe("gatehouse install-service", () => {
     expect(light.filter((line) => /^(MemoryMax|SystemCallFilter|PrivateTmp|ReadWritePaths)=/.test(line))).toEqual([]);
     const strict = install(sidecar("docker"));
     expect(strict).toEqual(expect.arrayContaining(["KillMode=mixed", "ProtectSystem=strict"]));
-    expect(strict).toContain(`ReadWritePaths=${workspace}`);
+    expect(strict).toContain(`ReadWritePaths="${directory}/node's \\\\ data, 100%%"`);
   });
 
   it("removes the unit, and names what it leaves", () => {
@@ -151,6 +152,11 @@ describe("gatehouse install-service", () => {
     writeFileSync(passing, "");
     expect(() => readServiceFacts({ ...gateway, program: [process.execPath, passing] })).toThrow(
       "install it first (`npm install --global` with the package's file)",
+    );
+    const quoted = join(directory, "node's");
+    writeFileSync(quoted, "");
+    expect(() => readServiceFacts({ ...gateway, program: [quoted] })).toThrow(
+      `systemd starts no program whose path has a quote or a backslash in it, as ${quoted} has; install it in another directory`,
     );
     expect(() =>
       readServiceFacts(request("sidecar", { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: "/data/node.conf" })),

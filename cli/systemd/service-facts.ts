@@ -49,6 +49,7 @@ export function readServiceFacts(request: InstallRequest): ServiceFacts {
   const shown = secretFiles.map(([name]) => [name, locateCredential(service, nameCredential(name))]);
   const program = request.program.map((path) => realpathSync(path));
   for (const path of program) refusePassingPlace(path);
+  refuseQuotes(program[0] ?? "");
   const command = [...program, service, ...(file === undefined ? [] : ["--settings", file])];
   const sidecar = service === "sidecar" ? readSettings(sidecarSettings, { env, file }) : undefined;
   const workspace = sidecar?.node.workspace;
@@ -94,6 +95,14 @@ function refusePassingPlace(path: string): void {
   if (!path.includes("/_npx/")) return;
   throw new InstallError(
     `${path} is not there to stay; install it first (\`npm install --global\` with the package's file), and say \`gatehouse install-service\` again.`,
+  );
+}
+
+/** Refuses a program's path that systemd takes from no unit, however it is quoted (systemd.service(5), "Command lines"). */
+function refuseQuotes(path: string): void {
+  if (!/["'\\]/.test(path)) return;
+  throw new InstallError(
+    `systemd starts no program whose path has a quote or a backslash in it, as ${path} has; install it in another directory, and say \`gatehouse install-service\` again.`,
   );
 }
 

@@ -81,7 +81,7 @@ const never = [
 
 /** Lists rules for a service that starts no other program. V8 compiles code at run time, so memory may be written and executed. */
 function listOwnRules({ user, writablePaths, hasLowPort, readsHome, stopSeconds }: UnitOptions): readonly string[] {
-  const writable = writablePaths.map((path) => `ReadWritePaths=${escapePath(path)}`);
+  const writable = writablePaths.map((path) => `ReadWritePaths=${quotePath(path)}`);
   return [
     `# ${stopSeconds} s are what the service takes at most to end what it is doing.`,
     "KillMode=mixed",
@@ -128,7 +128,12 @@ function listCapabilities(hasLowPort: boolean): readonly string[] {
 
 /** Quotes an argument of a command line (systemd.service(5), "Command lines"). */
 function quoteArgument(argument: string): string {
-  return `"${escapePath(argument).replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("$", "$$$$")}"`;
+  return quotePath(argument).replaceAll("$", "$$$$");
+}
+
+/** Quotes a path of a list (systemd.syntax(7), "Quoting"). */
+function quotePath(path: string): string {
+  return `"${escapePath(path).replaceAll(/["\\]/g, (found) => `\\${found}`)}"`;
 }
 
 /** Escapes `%` in a path, where systemd would replace a specifier. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { formatOwnCommand } from "./own-command.ts";
+import { quoteShellWord } from "./shell-word.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -19,5 +20,5 @@ test.each([
 test("it is short in the folder of the program, and whole where that is elsewhere", () => {
   expect(formatOwnCommand(root)).toMatch(/ cli\/gatehouse\.js$/);
   expect(formatOwnCommand(join(root, "docs"))).toBe(formatOwnCommand());
-  expect(formatOwnCommand()).toContain(join(root, "cli/gatehouse.js"));
+  expect(formatOwnCommand()).toContain(quoteShellWord(join(root, "cli/gatehouse.js")));
 });

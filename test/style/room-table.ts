@@ -81,6 +81,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "daemon/{bytes,markdown,stack-services,version}.ts",
       "daemon/secrets/mask.ts",
       "daemon/http/{address,send-request}.ts",
+      // free-ports: a test says which ports of the machine are taken.
+      "daemon/testing/free-ports.ts",
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
       // token/address: what the devnet's overlay sells for is what its node holds.
       "devnet/token/address.ts",
