@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const hasTerminals = spawnSync("script", ["--version"]).status === 0;
@@ -18,7 +19,7 @@ async function showStart(env: Readonly<Record<string, string>>): Promise<string>
   await using server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const taken = { GATEHOUSE_SIDECAR_LISTEN_PORT: String((server.address() as AddressInfo).port) };
-  const command = `stty columns 80; ${program} stack --once`;
+  const command = `stty columns 80; ${quoteShellWord(program)} stack --once`;
   const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
   const { NO_COLOR: _, ...own } = process.env;
   const ended = promisify(execFile)("script", ["--quiet", "--return", "--command", command, "/dev/null"], {

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { downStatus, rightStatus } from "#status/testing/sample-status.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
@@ -17,7 +18,7 @@ const closeScreen = "\u001b[?25h\u001b[?1049l";
 
 /** `gatehouse top` on a terminal; the settings of that terminal are printed once it has ended. */
 function startTop(url: string) {
-  const command = `${gatehouseProgram} top --every 1 --url ${url}; status=$?; stty -a; exit $status`;
+  const command = `${quoteShellWord(gatehouseProgram)} top --every 1 --url ${url}; status=$?; stty -a; exit $status`;
   const child = spawn("script", ["--quiet", "--flush", "--return", "--command", command, "/dev/null"], {
     env: { ...process.env, PATH: path, TERM: "xterm" },
     stdio: ["pipe", "pipe", "inherit"],

@@ -80,7 +80,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
     if (!found.ok) throw new Error(found.message);
     directory = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
     await writeFile(join(directory, "deployed.json"), "{}");
-    const command = `${process.execPath} ${program("../support/pulumi/stand-in.main.ts")} "$@"`;
+    const command = `"${process.execPath}" "${program("../support/pulumi/stand-in.main.ts")}" "$@"`;
     // One update at a time, as with Pulumi's own lock, which a killed command's update keeps until its end.
     const locked = `flock --nonblock --conflict-exit-code 254 ${join(directory, "lock")} ${command}`;
     const standIn = `#!/bin/sh\n[ "$1" = up ] || exec ${command}\n${locked}\nstatus=$?\n[ $status != 254 ] || echo "error: the stack is currently locked by 1 lock(s)" >&2\nexit $status\n`;

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
@@ -13,7 +14,7 @@ const why = hasTerminals ? "" : " (skipped: script of util-linux is not there)";
 
 /** Types an answer once the question is there, as a person at a terminal; returns what the terminal showed and the exit status. */
 async function atTerminal(stateDirectory: string, answer: string) {
-  const command = `${gatehouseProgram} adopt --state-directory ${stateDirectory}`;
+  const command = `${quoteShellWord(gatehouseProgram)} adopt --state-directory ${stateDirectory}`;
   const child = spawn("script", ["--quiet", "--flush", "--return", "--command", command, "/dev/null"], {
     env: { ...process.env, PATH: path, TERM: "dumb" },
     stdio: ["pipe", "pipe", "inherit"],
