@@ -92,6 +92,7 @@ export async function startGateway(
     { now, becameBusy: preferSpeed },
   );
   const { tracing } = starting.use(await startTracing(settings.tracing, { log }));
+  const reads = createNodeReads(settings.cache, { pool: upstream.pool, cache, head });
   const calls = {
     policy,
     limiter: starting.use(await startRateLimiter(settings.rateStore, { log, now })),
@@ -99,10 +100,7 @@ export async function startGateway(
     head,
     checks: rememberChecks(),
     nodeFitness: node.fitness,
-    reads: createNodeReads(
-      { ...settings.cache, cache: settings.cache.enabled, responseBytes: () => policy().settings.limits.responseBytes },
-      { pool: upstream.pool, cache, head },
-    ),
+    reads,
     meter,
     openRpc: buildOpenRpcTexts(),
     now,
@@ -112,10 +110,11 @@ export async function startGateway(
     { pool: upstream.pool, log, now, turns },
   );
   const handle = createCallHandler(calls);
+  const plainReads = reads.plain && { ...calls, plain: reads.plain };
   const charge = createMessageCharge(calls);
   const listeners = await startListeners(settings, {
     policy,
-    handle: createMessageHandler({ policy, handle, gate, nodeBatches, charge, tracing, turns }),
+    handle: createMessageHandler({ policy, handle, plainReads, gate, nodeBatches, charge, tracing, turns }),
     turns,
     hub: upstream.hub,
     memory,

@@ -97,15 +97,20 @@ export class OrderedWriter {
       return;
     }
     this.#write(entry, source);
-    const ready = this.#ready;
-    if (ready === undefined || ready.size === 0) return;
-    for (let next = ready.get(this.#turn); next !== undefined; next = ready.get(this.#turn)) {
-      ready.delete(this.#turn);
-      const length = measureEntry(next.entry);
-      this.#readyBytes -= length;
-      this.#dependencies.memory.release(length);
-      this.#write(next.entry, next.source);
-    }
+    this.#writeReady();
+  }
+
+  /** Whether entries of so many bytes, from a place on, would be written at once and whole, and none of them would begin the answer. */
+  hasRoom(place: number, bytes: number): boolean {
+    const { limitBytes = Number.POSITIVE_INFINITY } = this.#dependencies.room ?? {};
+    const isWithin = this.#writtenBytes + bytes <= limitBytes && this.#unsentBytes + bytes < streamFromBytes;
+    return place === this.#turn && isWithin;
+  }
+
+  /** Sets `count` entries whose turn it is, in one text with a comma between them, for which there {@link hasRoom}. */
+  putRun(text: string, count: number, source: AnswerSource): void {
+    this.#write(text, source, count);
+    this.#writeReady();
   }
 
   /** Sends what can be sent, unless the reader has paused; after the last place, the end. Returns false while the reader pauses. */
@@ -126,13 +131,27 @@ export class OrderedWriter {
     this.#isHeld = false;
   }
 
-  #write(given: Entry, source: AnswerSource | undefined): void {
+  /** Writes the entries that came before their turn, and whose turn it is now. */
+  #writeReady(): void {
+    const ready = this.#ready;
+    if (ready === undefined || ready.size === 0) return;
+    for (let next = ready.get(this.#turn); next !== undefined; next = ready.get(this.#turn)) {
+      ready.delete(this.#turn);
+      const length = measureEntry(next.entry);
+      this.#readyBytes -= length;
+      this.#dependencies.memory.release(length);
+      this.#write(next.entry, next.source);
+    }
+  }
+
+  /** Writes the entry of a place, or those of several, which have room. */
+  #write(given: Entry, source: AnswerSource | undefined, places = 1): void {
     const { memory, room } = this.#dependencies;
     const givenBytes = measureEntry(given);
     const hasRoom = room === undefined || givenBytes === 0 || this.#writtenBytes + givenBytes <= room.limitBytes;
     const entry = hasRoom ? given : room.entryWithout(this.#turn);
     const length = hasRoom ? givenBytes : entry.length;
-    this.#turn += 1;
+    this.#turn += places;
     if (source !== undefined) this.#source = addSource(this.#source, hasRoom ? source : "gateway");
     if (length === 0) return;
     const before = this.#writtenBytes === 0 ? this.#options.head : ",";
@@ -143,7 +162,8 @@ export class OrderedWriter {
       for (const part of entry) this.#unsentParts.push(part);
       this.#unsent = "";
     }
-    this.#writtenBytes += length;
+    // The commas between several are no part of them.
+    this.#writtenBytes += length - (places - 1);
     this.#unsentBytes += before.length + length;
     if (this.#unsentBytes - this.#heldBytes < uncountedBytes) return;
     memory.hold(this.#unsentBytes - this.#heldBytes);

@@ -16,6 +16,15 @@ export type TextReceiver<Context> = Readonly<{
   receiveLong?: (answer: LongAnswer, context: Context) => void;
 }>;
 
+/** Receiver of a batch's answers, each with the place of its call. */
+export type RunReceiver = TextReceiver<number> &
+  Readonly<{
+    /** Whether answers of so many bytes, from a place on, can be written at once, as they would be one after another. */
+    hasRoom: (place: number, bytes: number) => boolean;
+    /** Receives the node's answers to `count` calls from a place on, with a comma between them, for which it has room. */
+    receiveRun: (text: string, place: number, count: number) => void;
+  }>;
+
 /** A long answer, in the parts that it came in: as one string it would be in the heap twice, and garbage soon. */
 export type LongAnswer = Readonly<{ parts: readonly Buffer[]; source: AnswerSource }>;
 
@@ -81,17 +90,23 @@ export class TextSink<Context> implements AnswerSink {
   }
 
   #whole(text: string, source: AnswerSource, retryAfterSeconds: number | undefined): void {
-    const refusal = text.length > this.#receiver.limitBytes ? "tooLong" : this.#refusalOf(text.length);
-    this.#receiver.receive(refusal ?? { text, source, retryAfterSeconds }, this.#context);
+    this.#receiver.receive(
+      explainRefusal(this.#receiver, text.length) ?? { text, source, retryAfterSeconds },
+      this.#context,
+    );
   }
+}
 
-  #refusalOf(bytes: number): "tooMuchHeld" | undefined {
-    if (bytes <= smallBytes) return undefined;
-    const { memory } = this.#receiver;
-    if (!memory.tryAcquire(bytes)) return "tooMuchHeld";
-    memory.release(bytes);
-    return undefined;
-  }
+/** Returns the reason for which a receiver may not have a whole answer; undefined if it may. */
+export function explainRefusal(
+  { limitBytes, memory }: Pick<TextReceiver<unknown>, "limitBytes" | "memory">,
+  length: number,
+): PartsFailure | undefined {
+  if (length > limitBytes) return "tooLong";
+  if (length <= smallBytes) return undefined;
+  if (!memory.tryAcquire(length)) return "tooMuchHeld";
+  memory.release(length);
+  return undefined;
 }
 
 /** An answer that comes in parts. */

@@ -14,7 +14,8 @@ import { LateFlow } from "./late-flow.ts";
 const nodeBatchesAtOnce = 4;
 
 /** Way of one client's batch to the node. */
-export type BatchWay = Pick<BatchLimits, "ahead"> & Readonly<{ toNode: NodeBatch; batch: CallContext["batch"] }>;
+export type BatchWay = Pick<BatchLimits, "ahead"> &
+  Readonly<{ toNode: NodeBatch; batch: NonNullable<CallContext["batch"]>; isTogether: () => boolean }>;
 
 /**
  * Chooses the way of a batch's calls to the node. Reads go together, in up to four batches at a time; heavy calls alone, `batchParallel` at a
@@ -31,6 +32,7 @@ export function chooseBatchWay(
   const together = nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel);
   return {
     toNode,
+    isTogether: () => nodeBatches.items(key) > 1,
     batch: { sender: toNode, gate: createBatchGate(gate, parallel) },
     ahead: (call: Call | BadCall) => {
       const method = isBad(call) ? undefined : catalogue.get(call.method);

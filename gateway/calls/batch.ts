@@ -7,7 +7,8 @@ import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import { OrderedWriter } from "../answers/ordered-writer.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { Turns } from "../wire/shared-turns.ts";
-import { TextSink, type LongAnswer, type TextAnswer, type TextReceiver } from "../answers/text-sink.ts";
+import type { PlainReads } from "./plain-reads.ts";
+import { TextSink, type LongAnswer, type RunReceiver, type TextAnswer } from "../answers/text-sink.ts";
 
 /** Fewest bytes that a call of a batch counts for in a turn of the event loop. */
 const callBytes = 128;
@@ -28,6 +29,8 @@ export type BatchDependencies = Readonly<{
   sink: AnswerSink;
   memory: HeldBytes;
   turns: Turns;
+  /** Creates the beginning of calls that are plain reads; absent: all go to `handle`. */
+  plainReads?: ((receiver: RunReceiver) => PlainReads) | undefined;
   /** Gathers calls that are started one after another into one batch to the node, even over several turns. */
   toNode: Pick<NodeBatch, "gather" | "release">;
 }>;
@@ -48,13 +51,14 @@ export function runBatch(
 }
 
 /** A batch in progress. It receives the answers of its calls, each with the call's place. */
-class BatchRun implements AnswerFlow, TextReceiver<number> {
+class BatchRun implements AnswerFlow, RunReceiver {
   readonly limitBytes: number;
   readonly memory: HeldScope;
   readonly #calls: readonly (Call | BadCall)[];
   readonly #limits: BatchLimits;
   readonly #dependencies: BatchDependencies;
   readonly #writer: OrderedWriter;
+  readonly #plain: PlainReads | undefined;
   /** Flows of the calls in progress, by their places. */
   readonly #flows: (AnswerFlow | undefined)[] = [];
   readonly #settled: Uint8Array;
@@ -64,13 +68,14 @@ class BatchRun implements AnswerFlow, TextReceiver<number> {
   #isRunning = false;
 
   constructor(calls: readonly (Call | BadCall)[], limits: BatchLimits, dependencies: BatchDependencies) {
-    const { sink, memory } = dependencies;
+    const { sink, memory, plainReads } = dependencies;
     this.limitBytes = limits.responseBytes;
     this.memory = new HeldScope(memory);
     this.#calls = calls;
     this.#limits = limits;
     this.#dependencies = dependencies;
     this.#settled = new Uint8Array(calls.length);
+    this.#plain = plainReads?.(this);
     const entryWithout = (place: number) => formatEntry(calls[place]?.id, "tooLong");
     this.#writer = new OrderedWriter(
       { places: calls.length, head: "[", tail: "]", empty: "" },
@@ -101,6 +106,17 @@ class BatchRun implements AnswerFlow, TextReceiver<number> {
     const source = typeof answer === "string" ? "gateway" : answer.source;
     const entry = formatEntry(this.#calls[place]?.id, answer);
     this.#writer.put(place, entry, entry === "" ? undefined : source);
+    this.goOn();
+  }
+
+  hasRoom(place: number, bytes: number): boolean {
+    return this.#writer.hasRoom(place, bytes);
+  }
+
+  receiveRun(text: string, first: number, count: number): void {
+    this.#flows.fill(undefined, first, first + count);
+    this.#settled.fill(1, first, first + count);
+    this.#writer.putRun(text, count, "node");
     this.goOn();
   }
 
@@ -150,7 +166,7 @@ class BatchRun implements AnswerFlow, TextReceiver<number> {
   #start(place: number, call: Call | BadCall): void {
     if (this.#writer.writtenBytes >= this.limitBytes) this.receive("tooLong", place);
     else {
-      const flow = this.#dependencies.handle(call, new TextSink(this, place));
+      const flow = this.#plain?.begin(call, place) ?? this.#dependencies.handle(call, new TextSink(this, place));
       if (this.#isCancelled) flow.cancel();
       else if (this.#settled[place] === 0) this.#flows[place] = flow;
     }

@@ -3,7 +3,7 @@ import { buildCallKey, isBad, type BadCall, type Call } from "../json-rpc/call.t
 import { methodNotFound, paramsTooLarge, rpcErrors } from "../errors.ts";
 import { checkParams } from "../limits/check-params.ts";
 import { findLogsCap, findTraceCap } from "../policy.ts";
-import { hashParts } from "../reads/cache/key-hash.ts";
+import { hashParts, rememberHash } from "../json-rpc/key-hash.ts";
 import { isOffChain, readInPieces, readOne, explainUnfit } from "./read-call.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "../answers/answer-sink.ts";
 import { answerCall, failCall, answerWithoutNode } from "./call-end.ts";
@@ -53,12 +53,13 @@ function admit(record: CallRecord): AnswerFlow {
     );
   }
   if (method.limit !== undefined) return readWithin(record, params);
-  return readOne(record, params, call.key ?? buildKey(method.name, params));
+  return readOne(record, params, call.key ?? buildKey(method.name, params, call.hash));
 }
 
-function buildKey(method: string, params: string): string {
+function buildKey(method: string, params: string, hash: number | undefined): string {
   const key = buildCallKey(method, params);
-  hashParts(key, method, params);
+  if (hash === undefined) hashParts(key, method, params);
+  else rememberHash(key, hash);
   return key;
 }
 

@@ -65,9 +65,14 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   #heldBytes = 0;
   #hasLeft = false;
 
-  /** `client` is the sink that receives the client's answer. */
-  constructor(dependencies: CallDependencies, call: Call | BadCall, context: CallContext, client: AnswerSink) {
-    const policy = dependencies.policy();
+  /** `client` is the sink that receives the client's answer, `policy` the one that was in force when the call came. */
+  constructor(
+    dependencies: CallDependencies,
+    call: Call | BadCall,
+    context: CallContext,
+    client: AnswerSink,
+    policy = dependencies.policy(),
+  ) {
     const { caller } = context;
     const { enabled, unitsPerAnswerKiB } = policy.settings.rateLimit;
     this.dependencies = dependencies;
@@ -121,6 +126,12 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     this.#requestedAt = dependencies.now();
     if (context.trace !== undefined) this.traceContext = context.trace.requestNode();
     return undefined;
+  }
+
+  /** Takes over the place of a call that a gate let to the node. */
+  takeOver(gate: LoadGate, requestedAt: number): void {
+    this.#gate = gate;
+    this.#requestedAt = requestedAt;
   }
 
   /** Releases its place, and what is held. */

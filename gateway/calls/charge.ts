@@ -1,9 +1,14 @@
-import type { RateDecision } from "../limits/rate-limiter.ts";
+import type { Policy } from "../policy.ts";
+import type { Tier } from "../settings/policy.ts";
+import type { RateDecision, RateLimiter } from "../limits/rate-limiter.ts";
 import type { AnswerFlow } from "../answers/answer-sink.ts";
 import { rateExceeded } from "../errors.ts";
 import { refuseCall } from "./call-end.ts";
 import type { CallRecord } from "./call-record.ts";
 import { LateFlow } from "./late-flow.ts";
+
+/** Shortest answer that may cost more than its call. */
+export const leastOwedBytes = 1_024;
 
 /** Continues with a call if its caller's rate allows so many units more; refuses it otherwise. */
 export function chargeCall(
@@ -16,6 +21,18 @@ export function chargeCall(
   if (decision === undefined) return proceed(record);
   if (typeof decision === "number") return refuseRate(record, decision);
   return waitForDecision(decision, (waitMs) => (waitMs === undefined ? proceed(record) : refuseRate(record, waitMs)));
+}
+
+/** Charges a caller for a whole answer, beyond what every answer has free, as the policy and the tier say that the call began with. */
+export function chargeAnswer(
+  limiter: RateLimiter,
+  bytes: number,
+  caller: string,
+  { policy, tier }: Readonly<{ policy: Policy; tier: Tier }>,
+): void {
+  const { enabled, unitsPerAnswerKiB, freeAnswerKiB } = policy.settings.rateLimit;
+  const dueKiB = Math.floor(bytes / leastOwedBytes) - freeAnswerKiB;
+  if (enabled && unitsPerAnswerKiB > 0 && dueKiB > 0) limiter.owe(caller, dueKiB * unitsPerAnswerKiB, tier);
 }
 
 function refuseRate(record: CallRecord, waitMs: number): AnswerFlow {

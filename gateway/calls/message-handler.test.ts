@@ -69,6 +69,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
       send: () => ({ ...finishedFlow, join: () => undefined }),
       gather: () => undefined,
       release: () => undefined,
+      addPlain: () => expect.unreachable("no read is plain here"),
     }),
   };
   const turns = new CountedTurns({ now, later: (run) => void waiting.push(run) });

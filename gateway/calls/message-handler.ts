@@ -9,6 +9,7 @@ import { discardedAnswer, finishedFlow, type AnswerFlow, type AnswerSink } from 
 import { runBatch } from "./batch.ts";
 import { chooseBatchWay, beginInTurn } from "./batch-way.ts";
 import type { CallContext, MessageContext } from "./call-context.ts";
+import { PlainReads, type PlainReadsDependencies } from "./plain-reads.ts";
 import type { CallHandler } from "./call-handler.ts";
 import { EndingFlow, EndingSink } from "./call-end.ts";
 import { largeBytes, readInTurns, smallBytes, type MessageCharge } from "./large-message.ts";
@@ -21,6 +22,8 @@ export type MessageHandler = (body: Buffer, context: MessageContext, sink: Answe
 export type MessageDependencies = Readonly<{
   policy: PolicySource;
   handle: CallHandler;
+  /** Parts of the plain reads of batches; undefined: all calls go to `handle`. */
+  plainReads?: PlainReadsDependencies | undefined;
   gate: LoadGate;
   nodeBatches: NodeBatches;
   charge: MessageCharge;
@@ -44,6 +47,7 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
     const trace = tracing?.batch(arrived, calls.length);
     const way = chooseBatchWay(policy(), caller, dependencies);
     const context = { ...arrived, batch: way.batch };
+    const { plainReads } = dependencies;
     const flow = runBatch(
       calls,
       { ahead: way.ahead, responseBytes: policy().settings.limits.batchResponseBytes },
@@ -53,6 +57,10 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
         sink: trace === undefined ? sink : new EndingSink(sink, trace.end),
         memory,
         turns: createTurns(turns, caller.key),
+        plainReads:
+          plainReads === undefined || trace !== undefined
+            ? undefined
+            : (receiver) => new PlainReads(plainReads, context, { ...way, gate: way.batch.gate }, receiver),
         toNode: way.toNode,
       },
     );

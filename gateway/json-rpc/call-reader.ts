@@ -11,12 +11,13 @@ import {
   type ScanBudget,
 } from "./json-scanner.ts";
 import { rpcErrors } from "../errors.ts";
+import { buildCall, nameBytes, parseString } from "./build-call.ts";
+import { hashCall } from "./key-hash.ts";
+import { UsualCall } from "./usual-call.ts";
 import { readName } from "./method-names.ts";
 
 /** Most members of an envelope, which has four. */
 const envelopeMembers = 64;
-/** Longest id and name of a method, as JSON text. */
-const nameBytes = 1_024;
 /** Longest text of a member's name, or of the version, with all its characters escaped, and its quotes. */
 const escapedBytes = 64;
 /** Longest message that is sliced as one string; of a longer one only what is kept is made a string. */
@@ -46,6 +47,8 @@ export class CallReader {
   #depth: number;
   #isBatch = false;
   #budget: ScanBudget = { values: 0, endsAt: 0 };
+  /** One for all usual calls, because a batch has many. */
+  readonly #usualBudget: ScanBudget = { values: 0, endsAt: 0 };
   /** Offset of the reader, or {@link notJson}. */
   at: number;
 
@@ -90,8 +93,10 @@ export class CallReader {
   /** Reads the value at the reader's place; afterwards `at` is behind it, or {@link notJson}. */
   read(): Call | BadCall {
     const startsAt = this.at;
+    const usual = this.#readUsual();
+    if (usual instanceof UsualCall) return usual;
     this.#budget = { values: this.#limits.callValues, endsAt: startsAt + this.#limits.callBytes };
-    const call = this.#readUsual() ?? this.#readEnvelope();
+    const call = usual ?? this.#readEnvelope();
     const kib = this.at === notJson ? 0 : Math.floor((this.at - startsAt) / bytesOfKiB);
     return kib === 0 ? call : { ...call, kib };
   }
@@ -117,13 +122,39 @@ export class CallReader {
     const paramsAt = nameEnd + paramsNext.length;
     if (!isAt(bytes, nameEnd, paramsNext) || bytes[paramsAt] !== 0x5b) return undefined;
     const { callValues, callBytes } = this.#limits;
-    const budget = { values: callValues - usualValues, endsAt: this.at + Math.min(callBytes, usualBytes) };
-    const end = skipValue(bytes, paramsAt, this.#depth - 1, budget);
-    if (end === notJson || bytes[end] !== 0x7d) return undefined;
-    const startsAt = this.at;
-    this.at = end + 1;
-    const call = { id: text.slice(idAt, idEnd), method, params: text.slice(paramsAt, end) };
-    return this.#isBatch ? { ...call, wire: text.slice(startsAt, this.at) } : call;
+    const budget = this.#usualBudget;
+    budget.values = callValues - usualValues;
+    budget.endsAt = this.at + Math.min(callBytes, usualBytes);
+    if (!this.#isBatch) {
+      const end = skipValue(bytes, paramsAt, this.#depth - 1, budget);
+      if (end === notJson || bytes[end] !== 0x7d) return undefined;
+      this.at = end + 1;
+      return { id: text.slice(idAt, idEnd), method, params: text.slice(paramsAt, end) };
+    }
+    const params = this.#readParams(paramsAt, budget);
+    if (params === undefined || bytes[params.end] !== 0x7d) return undefined;
+    const { end: paramsEnd, count: paramsCount, lastAt: lastParamAt } = params;
+    const place = { startsAt: this.at, endsAt: paramsEnd + 1, paramsAt, paramsCount, lastParamAt };
+    this.at = place.endsAt;
+    const hash = hashCall(method, bytes, paramsAt, paramsEnd);
+    return new UsualCall(text, text.slice(idAt, idEnd), method, hash, place);
+  }
+
+  /** Reads an array of parameters as `skipValue` does. */
+  #readParams(at: number, budget: ScanBudget): Readonly<{ end: number; count: number; lastAt: number }> | undefined {
+    const bytes = this.#bytes;
+    budget.values -= 1;
+    if (this.#depth < 2 || budget.values < 0) return undefined;
+    let lastAt = skipSpace(bytes, at + 1);
+    if (bytes[lastAt] === 0x5d) return { end: lastAt + 1, count: 0, lastAt };
+    for (let count = 1; ; count += 1) {
+      const end = skipValue(bytes, lastAt, this.#depth - 2, budget);
+      if (end === notJson) return undefined;
+      const next = skipSpace(bytes, end);
+      if (bytes[next] === 0x5d) return { end: next + 1, count, lastAt };
+      if (bytes[next] !== 0x2c) return undefined;
+      lastAt = skipSpace(bytes, next + 1);
+    }
   }
 
   #readEnvelope(): Call | BadCall {
@@ -169,7 +200,7 @@ export class CallReader {
       if (!more && bytes[next] !== 0x7d) at = bytes.length;
     }
     this.at = bytes[at] === 0x7d ? at + 1 : notJson;
-    return members > envelopeMembers ? invalid : createCall(version, id, method, params);
+    return members > envelopeMembers ? invalid : buildCall(version, id, method, params);
   }
 
   #slice(start: number, end: number): string {
@@ -192,30 +223,3 @@ export class CallReader {
 
 const members = ["jsonrpc", "id", "method", "params"] as const;
 type Member = (typeof members)[number];
-
-function createCall(
-  version: string | undefined,
-  id: string | undefined,
-  method: string | undefined,
-  params: string | undefined,
-): Call | BadCall {
-  const validId = id === undefined || isId(id);
-  const name = method === undefined || method.length > nameBytes ? "" : parseString(method);
-  const isVersion2 = version === '"2.0"' || (version !== undefined && parseString(version) === "2.0");
-  if (!isVersion2 || !validId || name === "") {
-    return { id: validId ? (id ?? "null") : "null", error: rpcErrors.invalidRequest };
-  }
-  return { id, method: name, params: params === "null" ? undefined : params };
-}
-
-function isId(text: string): boolean {
-  const code = text.charCodeAt(0);
-  return code !== 0x7b && code !== 0x5b && text.length <= nameBytes;
-}
-
-/** Returns the value of a JSON string as a binary string; empty if the text is another kind of value. */
-function parseString(json: string): string {
-  if (json.charCodeAt(0) !== 0x22) return "";
-  if (!json.includes("\\")) return json.slice(1, -1);
-  return Buffer.from(JSON.parse(json) as string, "utf8").toString("latin1");
-}

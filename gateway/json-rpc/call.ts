@@ -9,6 +9,8 @@ export type Call = Readonly<{
   params: string | undefined;
   /** The {@link buildCallKey} of method and parameters as they are, if the call is known already. */
   key?: string;
+  /** The `hashKey` of that, if it is known. */
+  hash?: number;
   /** Text of a batch's call as it came, if that is byte for byte what `formatCall` writes of its parts. */
   wire?: string;
   /** Whole KiB of the call; absent below one. */

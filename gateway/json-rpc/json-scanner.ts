@@ -31,7 +31,7 @@ export const notJson = -1;
  * Rest of a scan's budget: values, keys and escapes, of which each costs many times what a byte of a string does, and bytes up to
  * `endsAt`. A scan that ends with {@link notJson} and a negative count was over its budget.
  */
-export type ScanBudget = { values: number; readonly endsAt: number };
+export type ScanBudget = { values: number; endsAt: number };
 
 /** Creates a budget for text that is trusted, or was scanned before. */
 export function createAmpleBudget(): ScanBudget {

@@ -14,6 +14,8 @@ export type RateDecision = number | undefined;
 /** Charges calls to callers. The in-process limiter answers at once, one that queries a store later. */
 export type RateLimiter = Readonly<{
   acquire: (key: string, costUnits: number, rates: Rates) => RateDecision | Promise<RateDecision>;
+  /** Charges as `acquire` does, where that is known at once; absent where a store decides. */
+  acquireNow?: (key: string, costUnits: number, rates: Rates) => RateDecision;
   /**
    * Returns the milliseconds until so many units would fit, and charges nothing; undefined if they fit now, or only a store knows. For what is
    * cheaper to refuse before it comes.
@@ -47,9 +49,12 @@ export function createProcessRateLimiter(
     }
     return account;
   };
+  const acquire = (key: string, costUnits: number, rates: Rates) =>
+    charge(findOrCreateAccount(key), costUnits, rates, now());
   return {
     clients: () => accounts.size,
-    acquire: (key, costUnits, rates) => charge(findOrCreateAccount(key), costUnits, rates, now()),
+    acquire,
+    acquireNow: acquire,
     waitFor: (key, costUnits, rates) => {
       const account = accounts.get(key);
       return account === undefined ? undefined : charge({ ...account }, costUnits, rates, now());

@@ -19,12 +19,15 @@ export function withAccessLog(
   const lines = createBoundedLog(log);
   return {
     ...meter,
-    call: (ended) => {
-      meter.call(ended);
+    call: (ended, count = 1) => {
+      meter.call(ended, count);
       const { sampleRatio, slowMs } = options();
-      if (slowMs > 0 && ended.seconds * 1_000 >= slowMs)
-        lines.warn({ event: "call-slow", ...buildEntry(ended) }, "slow call");
-      else if (sampleRatio > 0 && random() < sampleRatio) log.info({ event: "call", ...buildEntry(ended) }, "call");
+      const isSlow = slowMs > 0 && ended.seconds * 1_000 >= slowMs;
+      if (!isSlow && sampleRatio === 0) return;
+      for (let call = 0; call < count; call += 1) {
+        if (isSlow) lines.warn({ event: "call-slow", ...buildEntry(ended) }, "slow call");
+        else if (random() < sampleRatio) log.info({ event: "call", ...buildEntry(ended) }, "call");
+      }
     },
   };
 }

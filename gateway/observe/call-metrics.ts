@@ -52,7 +52,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
   countReads(metrics, allSeries);
   const nodeSeries = new Map<string, DurationSeries>();
   return {
-    call: ({ method, tier, outcome, seconds, sampledTraceId }) => {
+    call: ({ method, tier, outcome, seconds, sampledTraceId }, count) => {
       let series = callSeries.get(outcome)?.get(tier)?.get(method);
       if (series === undefined && allSeries.length < seriesLimit) {
         series = { ...calls.series({ method, tier, outcome }), method, tier, outcome };
@@ -62,15 +62,15 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
         const byMethod = byTier.get(tier) ?? new Map<string, CallSeries>();
         callSeries.set(outcome, byTier.set(tier, byMethod.set(method, series)));
       }
-      series?.observe(seconds, sampledTraceId);
+      series?.observe(seconds, sampledTraceId, count);
     },
-    node: (method, seconds, sampledTraceId) => {
+    node: (method, seconds, sampledTraceId, count) => {
       let series = nodeSeries.get(method);
       if (series === undefined && nodeSeries.size < seriesLimit) {
         series = node.series({ method });
         nodeSeries.set(method, series);
       }
-      series?.observe(seconds, sampledTraceId);
+      series?.observe(seconds, sampledTraceId, count);
     },
     limited: (limit, tier) => refusals.inc({ limit, tier }),
     traffic: async () => ({

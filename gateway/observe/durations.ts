@@ -2,8 +2,8 @@ import { Histogram, type Registry } from "prom-client";
 
 /** Counts and times of one combination of labels. */
 export type DurationSeries = Readonly<{
-  /** Counts a duration; `traceId` is that of the trace that shows it, if there is one. */
-  observe: (seconds: number, traceId?: string) => void;
+  /** Counts a duration, `count` times; `traceId` is that of the trace that shows it, if there is one. */
+  observe: (seconds: number, traceId?: string, count?: number) => void;
   count: () => number;
 }>;
 
@@ -56,11 +56,11 @@ export function createDurations(options: DurationsOptions, metrics: Registry): D
       const recorded: Recorded = { labels, counts, sum: 0, exemplars: undefined };
       all.push(recorded);
       return {
-        observe: (seconds, traceId) => {
+        observe: (seconds, traceId, count = 1) => {
           let bucket = 0;
           while (bucket < buckets.length && seconds > (buckets[bucket] ?? 0)) bucket += 1;
-          recorded.counts[bucket] = (recorded.counts[bucket] ?? 0) + 1;
-          recorded.sum += seconds;
+          recorded.counts[bucket] = (recorded.counts[bucket] ?? 0) + count;
+          recorded.sum += seconds * count;
           if (traceId === undefined) return;
           recorded.exemplars ??= [];
           recorded.exemplars[bucket] = {

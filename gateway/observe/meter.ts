@@ -38,9 +38,13 @@ export type EndedCall = Readonly<{
 
 /** Counts and times the gateway's work. */
 export type Meter = Readonly<{
-  call: (ended: EndedCall) => void;
-  /** Counts an answer of the node, or its failure, with the time since it was queried, so that the gateway's own part can be told apart. */
-  node: (method: string, seconds: number, sampledTraceId?: string) => void;
+  /** Counts a call, or `count` of them that differ in nothing that is shown here. */
+  call: (ended: EndedCall, count?: number) => void;
+  /**
+   * Counts an answer of the node, or its failure, or `count` of them, with the time since it was queried, so that the gateway's own part can be told
+   * apart.
+   */
+  node: (method: string, seconds: number, sampledTraceId?: string, count?: number) => void;
   /** Counts a call, a batch, a subscription or a connection that a limit refused. */
   limited: (limit: LimitName, tier: string) => void;
 }>;

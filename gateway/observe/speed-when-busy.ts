@@ -17,8 +17,8 @@ export function withBusySignal(
   let calls = 0;
   let since = now();
   let isBusy = false;
-  const count = () => {
-    calls += 1;
+  const add = (count: number) => {
+    calls += count;
     if (calls < busyCalls) return;
     isBusy = now() - since <= windowMs;
     if (isBusy) becameBusy();
@@ -27,9 +27,9 @@ export function withBusySignal(
   };
   return {
     ...meter,
-    call: (call) => {
-      if (!isBusy) count();
-      meter.call(call);
+    call: (call, count = 1) => {
+      if (!isBusy) add(count);
+      meter.call(call, count);
     },
   };
 }

@@ -1,21 +1,15 @@
-import { nodeFailureErrors, type NodeFailure } from "../errors.ts";
+import type { NodeFailure } from "../errors.ts";
 import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
-import { type NodeRead, PassThrough, notify, passFailure } from "./node-read.ts";
-import {
-  formatCall,
-  formatErrorJsonAnswer,
-  formatErrorAnswer,
-  formatResultAnswer,
-  copyText,
-  readAnswer,
-  type NodeAnswer,
-} from "../json-rpc/read-answer.ts";
+import { JoinedRead, notifyJoined } from "./joined-read.ts";
+import { type NodeRead, PassThrough, passFailure } from "./node-read.ts";
+import { formatCall, copyText, readAnswer } from "../json-rpc/read-answer.ts";
 import type { NodeCall, NodeFlow } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheScope } from "./cache/cache-scope.ts";
+import type { ReadInFlight } from "./reads-in-flight.ts";
 
 /** Time for which a read's answer may be used again, and what was known when it was requested. */
 export type ReadMoment = Readonly<{
@@ -48,7 +42,7 @@ export type SharedReadOwner = Readonly<{
  * are, and streamed if they are too many to be shared. The call ends when its last reader goes. It is the flow of its first
  * reader's answer, and what goes to the node: one object, because a batch has many of them in flight.
  */
-export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMoment {
+export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMoment, ReadInFlight {
   readonly wantsWhole = true;
   readonly repeatable = true;
   readonly body: string;
@@ -84,6 +78,15 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
   start(): void {
     const { sender = this.#owner.pool } = this.read;
     this.#flow = sender.send(this);
+  }
+
+  /** Takes over a call that was sent for it, instead of `start`. */
+  takeOver(flow: NodeFlow): void {
+    this.#flow = flow;
+  }
+
+  get key(): string {
+    return this.read.key;
   }
 
   get caller(): string {
@@ -212,36 +215,4 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     this.#owner.closed(this);
     this.#flow?.cancel();
   }
-}
-
-/** A read alongside the first. If the answer is too long to be shared, it becomes a separate call. */
-class JoinedRead implements AnswerFlow {
-  readonly read: NodeRead;
-  own: AnswerFlow | undefined;
-  readonly #leave: (joined: JoinedRead) => void;
-
-  constructor(read: NodeRead, leave: (joined: JoinedRead) => void) {
-    this.read = read;
-    this.#leave = leave;
-  }
-
-  resume(): void {
-    this.own?.resume();
-  }
-
-  cancel(): void {
-    if (this.own === undefined) this.#leave(this);
-    else this.own.cancel();
-  }
-}
-
-/** Answers the readers that share an answer, each under its own id. */
-function notifyJoined(answer: NodeAnswer | undefined, joined: Iterable<JoinedRead>): void {
-  for (const { read } of joined) notify(read, formatAnswer(answer, read.id), "coalesced", "coalesced");
-}
-
-function formatAnswer(answer: NodeAnswer | undefined, id: string): string {
-  if (answer === undefined) return formatErrorAnswer(id, nodeFailureErrors.badAnswer);
-  if (answer.kind === "result") return formatResultAnswer(id, answer.json);
-  return formatErrorJsonAnswer(id, answer.json);
 }

@@ -1,24 +1,25 @@
 import type { AnswerCache } from "./cache/answer-cache.ts";
 import { deriveCacheScope } from "./cache/cache-scope.ts";
-import { hashKey } from "./cache/key-hash.ts";
+import { hashKey } from "../json-rpc/key-hash.ts";
 import type { Head } from "../chain/head.ts";
+import { keepResult } from "./keep-result.ts";
+import { createPlainNodeReads, type PlainNodeReads } from "./plain-node-reads.ts";
 import { createReadsInFlight } from "./reads-in-flight.ts";
 import { CoalescedRead, type SharedReadOwner } from "./coalesced-read.ts";
 import type { Method } from "../catalogue/method.ts";
-import { formatCall, isEmptyResult } from "../json-rpc/read-answer.ts";
+import { formatCall } from "../json-rpc/read-answer.ts";
 import type { NodeFlow, NodeSender } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
 import type { AnswerFlow } from "../answers/answer-sink.ts";
 import { type NodeRead, PassThrough } from "./node-read.ts";
 import { carriedId, RenamedAnswer } from "./renamed-answer.ts";
 
-/** Switches of the two ways to save reads, and bounds of answers. */
+/** Switches of the two ways to save reads, the cache (`enabled`) and sharing, and bounds of answers. */
 export type NodeReadsOptions = Readonly<{
-  cache: boolean;
+  enabled: boolean;
   coalesce: boolean;
   /** Largest answer that is cached or shared. */
   entryBytes: number;
-  responseBytes: () => number;
 }>;
 
 /** Answers calls from the cache, from an equal call in flight, or from the node. Keys are those of `buildCallKey`. */
@@ -57,10 +58,10 @@ const shortDigits = 15;
 export function createNodeReads(
   options: NodeReadsOptions,
   { pool, cache, head }: Readonly<{ pool: Pick<NodePool, "send">; cache: AnswerCache; head: Head }>,
-): NodeReads {
+): NodeReads & Readonly<{ plain: PlainNodeReads | undefined }> {
   const underWay = createReadsInFlight();
 
-  const isCached = (method: Method) => options.cache && method.cache.kind !== "none";
+  const isCached = (method: Method) => options.enabled && method.cache.kind !== "none";
   const alone = (read: NodeRead, sender: NodeSender = pool): AnswerFlow => {
     const { method, caller, memory, params, wire, traceContext } = read;
     const plain = isPlainId(read.id);
@@ -81,27 +82,23 @@ export function createNodeReads(
     pool,
     limitBytes: options.entryBytes,
     closed: underWay.remove,
-    result: ({ read: { key }, scope, generation, epoch }, json) => {
-      if (isEmptyResult(json)) return;
-      if (scope === "ever") cache.putForEver(key, json, epoch);
-      // A head that changed meanwhile leaves open which of the two the answer belongs to.
-      else if (scope === "head" && head.generation() === generation) cache.putForHead(key, json, generation);
-    },
+    result: (shared, json) => keepResult({ cache, head }, shared, json),
     alone: (read) => alone(read),
   };
   return {
+    plain: options.enabled && options.coalesce ? createPlainNodeReads({ cache, head, underWay, owner }) : undefined,
     cached: (method, key) => (isCached(method) ? cache.get(key, head.generation()) : undefined),
     lasting: (method, key) => (isCached(method) ? cache.getLasting(key) : undefined),
     read: (read) => {
       const scope = deriveCacheScope(read.method, read.params, head.known());
-      if (scope === "none" || !isPlainId(read.id) || !(options.cache || options.coalesce)) {
+      if (scope === "none" || !isPlainId(read.id) || !(options.enabled || options.coalesce)) {
         return alone(read, read.sender);
       }
       const generation = head.generation();
       const hash = hashKey(read.key);
       const running = underWay.get(hash, read.key);
       if (running !== undefined && running.generation === generation) return running.join(read);
-      const isKept = options.cache && cache.admits(hash);
+      const isKept = options.enabled && cache.admits(hash);
       const moment = { scope, generation, epoch: cache.epoch(), hash, isKept };
       const shared = new CoalescedRead(read, moment, owner);
       if (options.coalesce) underWay.add(shared);

@@ -5,7 +5,7 @@ import { roomyMemory } from "../testing/roomy-memory.ts";
 import { NodePool } from "../upstream/node-pool.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { createReadsInFlight, type ReadsInFlight } from "./reads-in-flight.ts";
-import { hashKey } from "./cache/key-hash.ts";
+import { hashKey } from "../json-rpc/key-hash.ts";
 import { CoalescedRead } from "./coalesced-read.ts";
 
 const method = createCatalogue({}).get("eth_gasPrice")!;

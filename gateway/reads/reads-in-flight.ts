@@ -1,15 +1,31 @@
-import type { CoalescedRead } from "./coalesced-read.ts";
+import type { AnswerFlow } from "../answers/answer-sink.ts";
+import type { NodeRead } from "./node-read.ts";
 
 /** Places for reads; a power of two, and several times the connections to the node. */
 const places = 4_096;
 
+/** A read in flight that equal ones may join. */
+export type ReadInFlight = Readonly<{
+  /** The `buildCallKey` of method and parameters, and its `hashKey`. */
+  key: string;
+  hash: number;
+  /** Generation of the head in which it began. */
+  generation: number;
+  /** Adds another caller's equal read: the call to the node takes that caller's turns, too, from now on. */
+  join: (read: NodeRead) => AnswerFlow;
+}>;
+
 /** Reads that equal ones may join, by the hash of their key. */
 export type ReadsInFlight = Readonly<{
-  get: (hash: number, key: string) => CoalescedRead | undefined;
+  get: (hash: number, key: string) => ReadInFlight | undefined;
+  /** Whether there may be a read whose key has this hash. */
+  mayHave: (hash: number) => boolean;
   /** Adds a read, in the place of an earlier one. */
-  add: (shared: CoalescedRead) => void;
+  add: (read: ReadInFlight) => void;
+  /** Replaces a read, unless another one has taken its place. */
+  replace: (read: ReadInFlight, by: ReadInFlight) => void;
   /** Removes a read, unless another one has taken its place. */
-  remove: (shared: CoalescedRead) => void;
+  remove: (read: ReadInFlight) => void;
 }>;
 
 /**
@@ -18,19 +34,24 @@ export type ReadsInFlight = Readonly<{
  * abandoned tables keep alive what was ever in them.
  */
 export function createReadsInFlight(): ReadsInFlight {
-  const reads: (CoalescedRead | undefined)[] = Array.from({ length: places });
+  const reads: (ReadInFlight | undefined)[] = Array.from({ length: places });
   const computePlace = (hash: number) => hash & (places - 1);
   return {
     get: (hash, key) => {
-      const shared = reads[computePlace(hash)];
-      return shared?.hash === hash && shared.read.key === key ? shared : undefined;
+      const read = reads[computePlace(hash)];
+      return read?.hash === hash && read.key === key ? read : undefined;
     },
-    add: (shared) => {
-      reads[computePlace(shared.hash)] = shared;
+    mayHave: (hash) => reads[computePlace(hash)]?.hash === hash,
+    add: (read) => {
+      reads[computePlace(read.hash)] = read;
     },
-    remove: (shared) => {
-      const place = computePlace(shared.hash);
-      if (reads[place] === shared) reads[place] = undefined;
+    replace: (read, by) => {
+      const place = computePlace(read.hash);
+      if (reads[place] === read) reads[place] = by;
+    },
+    remove: (read) => {
+      const place = computePlace(read.hash);
+      if (reads[place] === read) reads[place] = undefined;
     },
   };
 }

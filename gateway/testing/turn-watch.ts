@@ -56,16 +56,14 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
     },
   };
   const cache = createAnswerCache({ totalBytes: 1e8, entryBytes: 262_144 });
+  const reads = createNodeReads({ enabled: true, coalesce: true, entryBytes: 262_144 }, { pool, cache, head });
   const calls = {
     policy: () => policy,
     limiter: createProcessRateLimiter({ clients: 10 }, { now }),
     gate: createLoadGate({ loopDelayMs: () => 0 }),
     head,
     checks: rememberChecks(),
-    reads: createNodeReads(
-      { cache: true, coalesce: true, entryBytes: 262_144, responseBytes: () => 1e8 },
-      { pool, cache, head },
-    ),
+    reads,
     meter: createPrometheusMeter(new Registry()),
     nodeFitness: () => "fit" as const,
     openRpc: buildOpenRpcTexts(),
@@ -75,6 +73,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const handle = createMessageHandler({
     policy: () => policy,
     handle: createCallHandler(calls),
+    plainReads: reads.plain && { ...calls, plain: reads.plain },
     gate: calls.gate,
     nodeBatches: createNodeBatches({ items: 100, responseBytes: 8_388_608 }, { pool, log: silent, now, turns }),
     charge: createMessageCharge(calls),

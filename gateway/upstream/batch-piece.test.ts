@@ -1,9 +1,8 @@
-import { describe, expect, it, test } from "vitest";
-import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import type { AnswerSink } from "../answers/answer-sink.ts";
-import { BatchPiece, BatchIds } from "./batch-piece.ts";
+import { BatchPiece } from "./batch-piece.ts";
 import type { NodeCall } from "./node-call.ts";
 
 /** A piece of so many calls at a node whose answer the test gives; a turn is over whenever somebody looks at the clock. */
@@ -94,22 +93,4 @@ describe("the node's long answer to a batch", () => {
     turn();
     expect(texts).toEqual([answerTo(0)]);
   });
-});
-
-test("a batch's ids are told apart by their texts, whether or not they are numbers that grow", () => {
-  const id = fc.oneof(
-    fc.nat(20).map(String),
-    fc.constantFrom("null", '"1"', '"a"', "01", "1.0", "-1", "1e1", "999999999999999"),
-  );
-  fc.assert(
-    fc.property(fc.array(id, { maxLength: 30 }), (given) => {
-      const ids = new BatchIds();
-      const known = new Set<string>();
-      for (const one of given) {
-        expect(ids.has(one)).toBe(known.has(one));
-        ids.add(one);
-        known.add(one);
-      }
-    }),
-  );
 });

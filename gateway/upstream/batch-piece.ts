@@ -3,7 +3,10 @@ import { AnswerParts, type PartsFailure, type AnswerSink } from "../answers/answ
 import { createTurns, type SharedTurns } from "../wire/shared-turns.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
-import { PieceEntry } from "./piece-entry.ts";
+import { PieceEntry, type PieceCall } from "./piece-entry.ts";
+import { BatchIds } from "./batch-ids.ts";
+import { joinBodies } from "./join-bodies.ts";
+import { readUsualAnswers, type UsualAnswers } from "./usual-answers.ts";
 import { BatchAnswerReading, ofTheBatch } from "./read-batch-answer.ts";
 
 /** Most bytes of one batch's body; geth takes 5 MiB. */
@@ -30,7 +33,7 @@ export class BatchPiece implements AnswerSink {
   readonly #options: BatchPieceOptions;
   readonly #dependencies: BatchPieceDependencies;
   /** Entries in the order of the calls, including those that were cancelled since. */
-  readonly #entries: PieceEntry[] = [];
+  readonly #entries: PieceCall[] = [];
   readonly #ids = new BatchIds();
   /** Number of calls that wait for an answer. */
   #waiting = 0;
@@ -49,17 +52,30 @@ export class BatchPiece implements AnswerSink {
   }
 
   /** Whether a call fits in. An id may occur only once in a batch: nothing else identifies its answer. */
-  hasRoomFor({ id, body }: NodeCall): boolean {
-    const isSmall = this.#sizeBytes + body.length <= bodyBytes || this.#entries.length === 0;
+  hasRoomFor(id: string, bytes: number): boolean {
+    const isSmall = this.#sizeBytes + bytes <= bodyBytes || this.#entries.length === 0;
     return this.#entries.length < this.#options.items && isSmall && !this.#ids.has(id);
   }
 
   add(call: NodeCall): NodeFlow {
     const entry = new PieceEntry(call, this);
-    this.#entries.push(entry);
+    this.addPlain(entry);
+    return entry;
+  }
+
+  /** Adds a call that is its own entry, until it is exchanged. */
+  addPlain(call: PieceCall): void {
+    this.#entries.push(call);
     this.#ids.add(call.id);
     this.#waiting += 1;
-    this.#sizeBytes += call.body.length;
+    this.#sizeBytes += call.endsAt - call.startsAt;
+  }
+
+  /** Puts an entry in the place of a plain call, which goes to the node as this one. */
+  exchange(plain: PieceCall, call: NodeCall): PieceEntry {
+    const entry = new PieceEntry(call, this);
+    const place = this.#entries.indexOf(plain);
+    if (place !== -1) this.#entries[place] = entry;
     return entry;
   }
 
@@ -73,7 +89,7 @@ export class BatchPiece implements AnswerSink {
       this.#requestAlone();
       return;
     }
-    const { caller, memory, traceContext } = first.call;
+    const { caller, memory, traceContext } = first;
     this.#memory = memory;
     this.#caller = caller;
     const entries = this.#entries;
@@ -83,9 +99,9 @@ export class BatchPiece implements AnswerSink {
       id: "null",
       // Its calls' own texts are kept until they are answered; all of them once more would be as much again.
       get body() {
-        return `[${entries.map(({ call }) => call.body).join(",")}]`;
+        return joinBodies(entries);
       },
-      timeoutMs: left.reduce((longest, { call }) => Math.max(longest, call.timeoutMs), 0),
+      timeoutMs: left.reduce((longest, { timeoutMs }) => Math.max(longest, timeoutMs), 0),
       repeatable: true,
       traceContext,
       sink: this,
@@ -107,6 +123,11 @@ export class BatchPiece implements AnswerSink {
 
   /** Reads an answer that came in one read: it is short, and its bytes are gone in a later turn. */
   bytes(body: Buffer): void {
+    const usual = readUsualAnswers(body, this.#entries);
+    if (usual !== undefined) {
+      this.#answerUsual(usual);
+      return;
+    }
     const reading = this.#reading(body, false);
     while (reading.step() > 0);
     this.#report(reading);
@@ -158,8 +179,17 @@ export class BatchPiece implements AnswerSink {
   }
 
   #reading(body: Buffer, cut: boolean): BatchAnswerReading {
-    const ids = this.#entries.map(({ call }) => call.id);
+    const ids = this.#entries.map(({ id }) => id);
     return new BatchAnswerReading(body, ids, { cut });
+  }
+
+  #answerUsual(answers: UsualAnswers): void {
+    this.#letGo();
+    const calls = this.#clear();
+    let place = 0;
+    for (let call = calls[place]; call !== undefined; call = calls[place]) {
+      place += call.answerRun(calls, place, answers);
+    }
   }
 
   #letGo(): void {
@@ -197,7 +227,7 @@ export class BatchPiece implements AnswerSink {
   }
 
   /** Returns the calls, and forgets them. */
-  #clear(): readonly PieceEntry[] {
+  #clear(): readonly PieceCall[] {
     return this.#entries.splice(0);
   }
 
@@ -205,44 +235,5 @@ export class BatchPiece implements AnswerSink {
   joined(caller: string): void {
     if (this.#flow === undefined) this.#joiners.add(caller);
     else this.#flow.join(caller);
-  }
-}
-
-/**
- * The ids (JSON text) of a batch's calls. Most clients count theirs: a number larger than all before it is a new one, and no set of
- * them is kept until an id comes that is not.
- */
-export class BatchIds {
-  /** Ids that came before there was a set. */
-  readonly #counted: string[] = [];
-  #largest = Number.NEGATIVE_INFINITY;
-  #all: Set<string> | undefined;
-  /** The last id that was parsed as a number: it is looked for, and then added. */
-  #numbered = "";
-  #number = 0;
-
-  has(id: string): boolean {
-    if (this.#all === undefined && this.#numberOf(id) > this.#largest) return false;
-    this.#all ??= new Set(this.#counted);
-    return this.#all.has(id);
-  }
-
-  add(id: string): void {
-    const number = this.#numberOf(id);
-    if (this.#all === undefined && number > this.#largest) {
-      this.#largest = number;
-      this.#counted.push(id);
-    } else {
-      this.#all ??= new Set(this.#counted);
-      this.#all.add(id);
-    }
-  }
-
-  #numberOf(id: string): number {
-    if (id !== this.#numbered) {
-      this.#numbered = id;
-      this.#number = Number(id);
-    }
-    return this.#number;
   }
 }

@@ -3,6 +3,7 @@ import type { SharedTurns } from "../wire/shared-turns.ts";
 import { LatestEntries } from "../limits/latest-entries.ts";
 import { BatchPiece, type BatchPieceOptions } from "./batch-piece.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
+import type { PieceCall } from "./piece-entry.ts";
 
 /** Time for which a caller's batches stay small, or its calls alone, after the node did not serve one. */
 const smallForMs = 60_000;
@@ -13,7 +14,13 @@ const rememberedCallers = 1_000;
  * The rest of one client's batch on its way to the node. From `gather` to `release` it waits for more, but for pieces that are full; at other
  * times all that is sent in one turn of the event loop goes together.
  */
-export type NodeBatch = NodeSender & Readonly<{ gather: () => void; release: () => void }>;
+export type NodeBatch = NodeSender &
+  Readonly<{
+    gather: () => void;
+    release: () => void;
+    /** Adds a call that is its own entry to a piece, which it returns. To be called while `items` is more than 1. */
+    addPlain: (call: PieceCall) => BatchPiece;
+  }>;
 
 /** Turns the rest of clients' batches into batches to the node. */
 export type NodeBatches = Readonly<{
@@ -73,15 +80,23 @@ export function createNodeBatches(
         piece = undefined;
         filled?.send();
       };
+      const findPiece = (id: string, bytes: number): BatchPiece => {
+        if (piece?.hasRoomFor(id, bytes) === false) send();
+        if (piece === undefined) {
+          piece = new BatchPiece({ ...options, items: items(caller) }, ofCaller);
+          if (!isGathering) queueMicrotask(send);
+        }
+        return piece;
+      };
       return {
         send: (call: NodeCall): NodeFlow => {
           if (!call.repeatable || items(caller) === 1) return pool.send(call);
-          if (piece?.hasRoomFor(call) === false) send();
-          if (piece === undefined) {
-            piece = new BatchPiece({ ...options, items: items(caller) }, ofCaller);
-            if (!isGathering) queueMicrotask(send);
-          }
-          return piece.add(call);
+          return findPiece(call.id, call.body.length).add(call);
+        },
+        addPlain: (call: PieceCall) => {
+          const found = findPiece(call.id, call.endsAt - call.startsAt);
+          found.addPlain(call);
+          return found;
         },
         gather: () => {
           isGathering = true;

@@ -1,4 +1,7 @@
 import type { NodeFailure } from "../errors.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { UsualAnswers } from "./usual-answers.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
 /** Callbacks of an entry to the piece that it is in. */
@@ -9,9 +12,32 @@ type EntryPiece = Readonly<{
   joined: (caller: string) => void;
 }>;
 
+/** A call in a piece: an entry, or a plain read, which is its own entry. */
+export type PieceCall = Readonly<{
+  /** JSON text of its id. */
+  id: string;
+  /** Text that its request is a part of, and the offsets of the part. */
+  text: string;
+  startsAt: number;
+  endsAt: number;
+  timeoutMs: number;
+  /** Its caller; of the first call of a piece, what follows goes with the piece to the node. */
+  caller: string;
+  memory?: HeldBytes | undefined;
+  traceContext?: TraceContext | undefined;
+  /** Whether it was cancelled, or has its answer. */
+  isOver: boolean;
+  answer: (text: string) => void;
+  /** Answers itself, the call at `from`, and as many after it as it can; returns their number. */
+  answerRun: (calls: readonly PieceCall[], from: number, answers: UsualAnswers) => number;
+  fail: (failure: NodeFailure) => void;
+  requestAlone: (pool: NodeSender) => void;
+}>;
+
 /** One call in a piece; if it is sent again alone, the entry controls that. */
-export class PieceEntry implements NodeFlow {
+export class PieceEntry implements NodeFlow, PieceCall {
   readonly call: NodeCall;
+  readonly startsAt = 0;
   readonly #piece: EntryPiece;
   #own: NodeFlow | undefined;
   /** Created with the first other caller that joins. */
@@ -24,10 +50,43 @@ export class PieceEntry implements NodeFlow {
     this.#piece = piece;
   }
 
+  get id(): string {
+    return this.call.id;
+  }
+
+  get text(): string {
+    return this.call.body;
+  }
+
+  get endsAt(): number {
+    return this.call.body.length;
+  }
+
+  get timeoutMs(): number {
+    return this.call.timeoutMs;
+  }
+
+  get caller(): string {
+    return this.call.caller;
+  }
+
+  get memory(): HeldBytes | undefined {
+    return this.call.memory;
+  }
+
+  get traceContext(): TraceContext | undefined {
+    return this.call.traceContext;
+  }
+
   answer(text: string): void {
     if (this.isOver) return;
     this.isOver = true;
     this.call.sink.text(text, "node");
+  }
+
+  answerRun(_calls: readonly PieceCall[], from: number, answers: UsualAnswers): number {
+    this.answer(answers.slice(from, from + 1));
+    return 1;
   }
 
   fail(failure: NodeFailure): void {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { measureHeap } from "#daemon/testing/heap-size.ts";
 import { createAnswerCache } from "./answer-cache.ts";
-import { hashKey, hashParts } from "./key-hash.ts";
+import { hashKey, hashParts } from "../../json-rpc/key-hash.ts";
 
 const json = "x".repeat(840);
 /** Bytes that one entry with a one-letter key counts. */

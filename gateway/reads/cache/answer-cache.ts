@@ -17,6 +17,8 @@ export type AnswerCacheOptions = Readonly<{ totalBytes: number; entryBytes: numb
  */
 export type AnswerCache = Readonly<{
   get: (key: string, generation: number) => string | undefined;
+  /** Whether there may be a result whose key has this hash: if not, the key need not be put together to look for it. */
+  mayHave: (hash: number, generation: number) => boolean;
   /**
    * Counts a read that was not found, by the `hashKey` of its key. Returns whether its result is to be kept: if it is not the first one
    * of late, or if there is plenty of room.
@@ -71,6 +73,10 @@ export function createAnswerCache(options: AnswerCacheOptions): AnswerCache {
     get: (key, generation) => {
       moveTo(generation);
       return ofHead.get(key) ?? forEver.get(key);
+    },
+    mayHave: (hash, generation) => {
+      moveTo(generation);
+      return ofHead.mayHave(hash) || forEver.mayHave(hash);
     },
     getLasting: forEver.get,
     putForHead: (key, json, generation) => {

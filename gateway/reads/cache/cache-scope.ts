@@ -31,7 +31,8 @@ export function deriveCacheScope(method: Method, params: string, head: ChainHead
   }
 }
 
-function deriveHeadScope(head: ChainHead | undefined): CacheScope {
+/** Derives the scope of an answer that holds for one head. */
+export function deriveHeadScope(head: ChainHead | undefined): CacheScope {
   return head === undefined ? "none" : "head";
 }
 

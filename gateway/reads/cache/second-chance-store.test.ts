@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createFrequencySketch } from "./second-chance-store.ts";
-import { hashKey } from "./key-hash.ts";
+import { hashKey } from "../../json-rpc/key-hash.ts";
 
 const middle = (text: string) => "a".repeat(256) + text + "b".repeat(256);
 

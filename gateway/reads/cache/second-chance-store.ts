@@ -1,4 +1,4 @@
-import { hashKey } from "./key-hash.ts";
+import { hashKey } from "../../json-rpc/key-hash.ts";
 
 /** Fixed cost of an entry besides its text: map slot, object, string headers. */
 const entryOverheadBytes = 160;
@@ -14,6 +14,8 @@ type Entry = { readonly key: string; readonly json: string; used: boolean };
  */
 export type SecondChanceStore = Readonly<{
   get: (key: string) => string | undefined;
+  /** Whether there may be a text whose key has this hash. */
+  mayHave: (hash: number) => boolean;
   put: (key: string, json: string) => void;
   /** Removes the entries that were unused for longest until at least so many bytes are gone, or everything is. */
   giveUp: (bytes: number) => void;
@@ -44,6 +46,7 @@ export function createSecondChanceStore(): SecondChanceStore {
       entry.used = true;
       return entry.json;
     },
+    mayHave: (hash) => entries.has(hash & placeBits),
     put: (key, json) => {
       const place = computePlace(key);
       const before = entries.get(place);

@@ -35,17 +35,40 @@ export function hashKey(key: string): number {
  * @param method Start of the key; a space follows, and then `params`.
  */
 export function hashParts(key: string, method: string, params: string): void {
+  if (method.length + 1 >= lookedAt) return;
+  lastHash = hashTexts(method, params);
+  lastKey = key;
+}
+
+/** Remembers a hash that is known for a key that was just put together, before it is requested. */
+export function rememberHash(key: string, hash: number): void {
+  lastKey = key;
+  lastHash = hash;
+}
+
+/** Hashes the key of a call whose parameters stand in a message: neither key nor parameters need be strings for it. The name is short. */
+export function hashCall(method: string, message: Buffer, paramsAt: number, paramsEnd: number): number {
+  const { length: nameEnd } = method;
+  for (let at = 0; at < nameEnd; at += 1) looked[at] = method.charCodeAt(at);
+  looked[nameEnd] = space;
+  const shift = paramsAt - nameEnd - 1;
+  const length = paramsEnd - shift;
+  let end = Math.min(length, lookedAt);
+  message.copy(looked, nameEnd + 1, paramsAt, end + shift);
+  if (length > lookedAt) end += message.copy(looked, end, Math.max(lookedAt, length - lookedAt) + shift, paramsEnd);
+  return hashLooked(end, length);
+}
+
+function hashTexts(method: string, params: string): number {
   const paramsAt = method.length + 1;
-  if (paramsAt >= lookedAt) return;
   looked.write(method, 0, "latin1");
   looked[method.length] = space;
   let end = paramsAt + looked.write(params, paramsAt, lookedAt - paramsAt, "latin1");
-  const { length } = key;
+  const length = paramsAt + params.length;
   if (length > lookedAt) {
     end += looked.write(params.slice(Math.max(lookedAt, length - lookedAt) - paramsAt), end, "latin1");
   }
-  lastHash = hashLooked(end, length);
-  lastKey = key;
+  return hashLooked(end, length);
 }
 
 function computeHash(key: string): number {

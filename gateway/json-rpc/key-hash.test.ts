@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { buildCallKey } from "../../json-rpc/call.ts";
-import { hashKey, hashParts } from "./key-hash.ts";
+import { buildCallKey } from "./call.ts";
+import { hashCall, hashKey, hashParts } from "./key-hash.ts";
 
 describe("the hash of a key", () => {
   it("is the same, whether its parts were hashed or the whole of it", () => {
@@ -11,6 +11,10 @@ describe("the hash of a key", () => {
         hashParts(key, method, params);
         const ofParts = hashKey(key);
         hashKey("another");
+        const message = Buffer.from(`{"params":${params}}`);
+        const paramsAt = message.indexOf("[");
+        if (method.length < 256)
+          expect(hashCall(method, message, paramsAt, message.length - 1), "in a message").toBe(ofParts);
         expect(hashKey(buildCallKey(method, params)), `${method.length} and ${length} characters`).toBe(ofParts);
       }
     }

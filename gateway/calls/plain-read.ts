@@ -1,0 +1,162 @@
+import { buildCallKey } from "../json-rpc/call.ts";
+import type { UsualCall } from "../json-rpc/usual-call.ts";
+import type { Method } from "../catalogue/method.ts";
+import type { NodeFailure } from "../errors.ts";
+import type { AnswerFlow } from "../answers/answer-sink.ts";
+import type { HeldScope } from "../memory/held-scope.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { CacheScope } from "../reads/cache/cache-scope.ts";
+import type { CoalescedRead, ReadMoment } from "../reads/coalesced-read.ts";
+import type { NodeRead } from "../reads/node-read.ts";
+import type { ReadInFlight } from "../reads/reads-in-flight.ts";
+import type { BatchPiece } from "../upstream/batch-piece.ts";
+import type { NodeSender } from "../upstream/node-call.ts";
+import type { UsualAnswers } from "../upstream/usual-answers.ts";
+import type { PieceCall, PieceEntry } from "../upstream/piece-entry.ts";
+import type { PlainMoment } from "./plain-moment.ts";
+
+/** The batch that a plain read is of. */
+export type PlainReadOwner = Readonly<{
+  caller: string;
+  /** Memory of answers until the batch is cancelled. */
+  memory: HeldScope;
+  traceContext: TraceContext | undefined;
+  answered: (read: PlainRead, text: string) => void;
+  /** Answers as many of its reads as are answered one after another; returns their number. */
+  answeredRun: (calls: readonly PieceCall[], from: number, answers: UsualAnswers) => number;
+  /** Makes a shared read of it, with all that one has. */
+  share: (read: PlainRead) => CoalescedRead;
+}>;
+
+/**
+ * A read of a batch that neither the cache nor a read in flight answers, as long as nothing happens to it but its answer: one small object in place of
+ * all that a call has. When another read joins it, when it fails, is cancelled or goes to the node alone, it becomes a read as any other.
+ */
+export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMoment {
+  readonly isOver = false;
+  readonly call: UsualCall;
+  readonly place: number;
+  readonly method: Method;
+  readonly scope: CacheScope;
+  readonly moment: PlainMoment;
+  isKept = false;
+  readonly #owner: PlainReadOwner;
+  #piece: BatchPiece | undefined;
+  #own: Readonly<{ shared: CoalescedRead; entry: PieceEntry | undefined }> | undefined;
+
+  constructor(
+    call: UsualCall,
+    place: number,
+    { method, scope, moment }: Readonly<{ method: Method; scope: CacheScope; moment: PlainMoment }>,
+    owner: PlainReadOwner,
+  ) {
+    this.call = call;
+    this.place = place;
+    this.method = method;
+    this.scope = scope;
+    this.moment = moment;
+    this.#owner = owner;
+    this.#piece = undefined;
+    this.#own = undefined;
+  }
+
+  /** Notes the piece that it goes to the node in. */
+  sentIn(piece: BatchPiece): void {
+    this.#piece = piece;
+  }
+
+  get id(): string {
+    return this.call.id;
+  }
+
+  get text(): string {
+    return this.call.text;
+  }
+
+  get startsAt(): number {
+    return this.call.startsAt;
+  }
+
+  get endsAt(): number {
+    return this.call.endsAt;
+  }
+
+  get hash(): number {
+    return this.call.hash;
+  }
+
+  get key(): string {
+    return buildCallKey(this.call.method, this.call.params);
+  }
+
+  get generation(): number {
+    return this.moment.generation;
+  }
+
+  get epoch(): number {
+    return this.moment.epoch;
+  }
+
+  get timeoutMs(): number {
+    return this.method.timeoutMs;
+  }
+
+  get caller(): string {
+    return this.#owner.caller;
+  }
+
+  get memory(): HeldScope {
+    return this.#owner.memory;
+  }
+
+  get traceContext(): TraceContext | undefined {
+    return this.#owner.traceContext;
+  }
+
+  answer(text: string): void {
+    if (this.#own === undefined) this.#owner.answered(this, text);
+    else this.#own.entry?.answer(text);
+  }
+
+  answerRun(calls: readonly PieceCall[], from: number, answers: UsualAnswers): number {
+    if (this.#own === undefined) return this.#owner.answeredRun(calls, from, answers);
+    this.answer(answers.slice(from, from + 1));
+    return 1;
+  }
+
+  /** Whether it is a plain read of this batch, and nothing else yet. */
+  isOf(owner: PlainReadOwner): boolean {
+    return this.#own === undefined && this.#owner === owner;
+  }
+
+  fail(failure: NodeFailure): void {
+    this.#become().entry?.fail(failure);
+  }
+
+  requestAlone(pool: NodeSender): void {
+    this.#become().entry?.requestAlone(pool);
+  }
+
+  join(read: NodeRead): AnswerFlow {
+    return this.#become().shared.join(read);
+  }
+
+  resume(): void {
+    this.#own?.shared.resume();
+  }
+
+  /** Is called when its batch is cancelled. */
+  cancel(): void {
+    this.#owner.memory[Symbol.dispose]();
+    this.#become().shared.cancel();
+  }
+
+  #become() {
+    if (this.#own !== undefined) return this.#own;
+    const shared = this.#owner.share(this);
+    const entry = this.#piece?.exchange(this, shared);
+    if (entry !== undefined) shared.takeOver(entry);
+    this.#own = { shared, entry };
+    return this.#own;
+  }
+}

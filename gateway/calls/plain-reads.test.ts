@@ -1,0 +1,227 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createLog } from "#daemon/log/log.ts";
+import { createHead } from "../chain/head.ts";
+import { createLoadGate } from "../limits/load-gate.ts";
+import { rememberChecks } from "../limits/checked-params.ts";
+import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
+import type { EndedCall } from "../observe/meter.ts";
+import { createPolicy } from "../policy.ts";
+import { createAnswerCache } from "../reads/cache/answer-cache.ts";
+import { createNodeReads } from "../reads/node-reads.ts";
+import { testSettings } from "../testing/test-gateway.ts";
+import { createTextSink } from "../answers/text-sink.ts";
+import type { NodeCall } from "../upstream/node-call.ts";
+import { createNodeBatches } from "../upstream/node-batches.ts";
+import { SharedTurns } from "../wire/shared-turns.ts";
+import { createCallHandler } from "./call-handler.ts";
+import { createMessageCharge } from "./large-message.ts";
+import { createMessageHandler } from "./message-handler.ts";
+import { buildOpenRpcTexts } from "./openrpc-texts.ts";
+
+const tier = {
+  requestsPerSecond: 100,
+  requestBurst: 30,
+  computeUnitsPerSecond: 1_000,
+  computeUnitBurst: 450,
+  concurrency: 12,
+};
+
+/** A clock that stands still: no rate recovers. */
+const now = () => 0;
+
+/** A gateway without sockets, with plain reads or without; its node answers when the test says so. */
+function startGateway(isPlain: boolean) {
+  const policy = createPolicy(
+    testSettings({
+      tiers: { public: tier },
+      limits: { batchResponseBytes: 6_000 },
+      rateLimit: { freeAnswerKiB: 0, unitsPerAnswerKiB: 3 },
+    }),
+  );
+  const head = createHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
+  head.advance({ number: 1_000n, hash: '"0x1"' });
+  const sent: NodeCall[] = [];
+  const bodies: string[] = [];
+  const cancelled: NodeCall[] = [];
+  const pool = {
+    send: (call: NodeCall) => {
+      sent.push(call);
+      bodies.push(call.body);
+      return { resume: () => undefined, cancel: () => void cancelled.push(call), join: () => undefined };
+    },
+  };
+  const counts = new Map<string, number>();
+  const count = (what: string, more: number) => counts.set(what, (counts.get(what) ?? 0) + more);
+  const meter = {
+    call: ({ method, outcome }: EndedCall, calls = 1) => void count(`${method} ${outcome}`, calls),
+    node: (method: string, _seconds: number, _traceId?: string, calls = 1) =>
+      void count(`${method} at the node`, calls),
+    limited: (limit: string) => void count(limit, 1),
+  };
+  const cache = createAnswerCache({ totalBytes: 1e6, entryBytes: 1e5 });
+  const reads = createNodeReads({ enabled: true, coalesce: true, entryBytes: 1e5 }, { pool, cache, head });
+  const gate = createLoadGate({ loopDelayMs: () => 0 });
+  const limiter = createProcessRateLimiter({ clients: 10 }, { now });
+  const calls = {
+    policy: () => policy,
+    limiter,
+    gate,
+    head,
+    checks: rememberChecks(),
+    reads,
+    meter,
+    nodeFitness: () => "fit" as const,
+    openRpc: buildOpenRpcTexts(),
+    now,
+  };
+  const turns = new SharedTurns({ now, later: (run) => void setImmediate(run) });
+  const log = createLog({ service: "test", level: "silent" });
+  const handle = createMessageHandler({
+    policy: () => policy,
+    handle: createCallHandler(calls),
+    plainReads: isPlain && reads.plain !== undefined ? { ...calls, plain: reads.plain } : undefined,
+    gate,
+    nodeBatches: createNodeBatches({ items: 8, responseBytes: 2_000 }, { pool, log, now, turns }),
+    charge: createMessageCharge(calls),
+    tracing: undefined,
+    turns,
+  });
+  const held = { bytes: 0 };
+  const memory = {
+    hold: (bytes: number) => (held.bytes += bytes) >= 0,
+    tryAcquire: (bytes: number) => (held.bytes += bytes) >= 0,
+    release: (bytes: number) => void (held.bytes -= bytes),
+  };
+  const request = (key: string, body: string) => {
+    const seen = { text: "" };
+    const sink = createTextSink(1e6, memory, (given) => {
+      seen.text = typeof given === "string" ? given : `${given.source} ${given.text}`;
+    });
+    const caller = { key, listener: "public" as const, tierName: "public" };
+    return { seen, flow: handle(Buffer.from(body), { caller, memory, traceContext: undefined }, sink) };
+  };
+  const read = () => ({
+    bodies,
+    counts: [...counts].toSorted(),
+    cancelled: cancelled.length,
+    inFlight: gate.callsInFlight(),
+    held: held.bytes,
+    waitMs: ["a", "b"].map((key) => limiter.waitFor(key, 400, tier)),
+    cached: cache.bytes(),
+  });
+  return { request, sent, read };
+}
+
+/** Ways in which a node answers a batch. */
+const ways = [
+  "in order",
+  "in order",
+  "reversed",
+  "one missing",
+  "in parts",
+  "one error",
+  "an error",
+  "fails",
+  "spaced",
+] as const;
+type Way = (typeof ways)[number];
+
+/** Answers of the node after which a run ends in any case. */
+const mostAnswers = 200;
+
+const idsOf = (body: string) => [...body.matchAll(/"id":(\d+)/g)].map(([, id]) => id ?? "");
+
+function answer({ body, sink }: NodeCall, way: Way): void {
+  const one = (id: string, place: number) => {
+    if (way === "one error" && place === 1)
+      return `{"jsonrpc":"2.0","id":${id},"error":{"code":3,"message":"reverted"}}`;
+    return `{"jsonrpc":"2.0","id":${id},"result":"0x${"ab".repeat(place * 110)}"}`;
+  };
+  const ids = idsOf(body);
+  if (way === "fails") sink.fail("timeout");
+  else if (!body.startsWith("[")) sink.bytes(Buffer.from(one(ids[0] ?? "", 2)), "node");
+  else if (way === "an error")
+    sink.bytes(Buffer.from('{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}'), "node");
+  else {
+    const answers = ids.map(one);
+    if (way === "reversed") answers.reverse();
+    if (way === "one missing") answers.pop();
+    const text = way === "spaced" ? `[ ${answers.join(" , ")} ]\n` : `[${answers.join(",")}]`;
+    if (way !== "in parts") sink.bytes(Buffer.from(text), "node");
+    else {
+      sink.begin(text.length, "node");
+      sink.chunk(Buffer.from(text.slice(0, 40)));
+      sink.chunk(Buffer.from(text.slice(40)));
+      sink.end();
+    }
+  }
+}
+
+const call = fc.record({
+  id: fc.nat(25),
+  method: fc.constantFrom(
+    "eth_getBalance",
+    "eth_getBalance",
+    "eth_call",
+    "eth_gasPrice",
+    "eth_getStorageAt",
+    "eth_chainId",
+    "eth_getLogs",
+    "eth_nothing",
+  ),
+  block: fc.constantFrom('"latest"', '"latest"', '"latest"', '"0x10"', '"pending"', '{"blockHash":"0x1"}'),
+  data: fc.nat(12),
+  isOdd: fc.nat(9).map((chance) => chance === 0),
+});
+const format = ({ id, method, block, data, isOdd }: ReturnType<typeof call.generate>["value_"]): string => {
+  const params = method === "eth_getStorageAt" ? `["0x${data}","0x1",${block}]` : `["0x${data}",${block}]`;
+  return `{${isOdd ? " " : ""}"jsonrpc":"2.0","id":${id},"method":"${method}","params":${method === "eth_gasPrice" ? "[]" : params}}`;
+};
+
+describe("plain reads of batches", () => {
+  it("are answered, limited, counted and cancelled as calls are that go through the handler", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            key: fc.constantFrom("a", "b"),
+            batch: fc.array(call, { minLength: 1, maxLength: 24 }),
+            separator: fc.constantFrom(",", ",", ", "),
+            isCancelled: fc.nat(5).map((chance) => chance === 0),
+            answeredBefore: fc.nat(2),
+          }),
+          { minLength: 1, maxLength: 4 },
+        ),
+        fc.array(fc.constantFrom(...ways), { minLength: 4, maxLength: 40 }),
+        async (requests, given) => {
+          const run = async (isPlain: boolean) => {
+            const { request, sent, read } = startGateway(isPlain);
+            const answers: { text: string }[] = [];
+            let place = 0;
+            const answerNext = async () => {
+              const next = sent.shift();
+              if (next === undefined) return false;
+              answer(next, given[place % given.length] ?? "in order");
+              place += 1;
+              await undefined;
+              await undefined;
+              return true;
+            };
+            for (const { key, batch, separator, isCancelled, answeredBefore } of requests) {
+              for (let count = 0; count < answeredBefore; count += 1) await answerNext();
+              const { seen, flow } = request(key, `[${batch.map(format).join(separator)}]`);
+              await undefined;
+              if (isCancelled) flow.cancel();
+              answers.push(seen);
+            }
+            for (let isMore = true; isMore;) isMore = place < mostAnswers && (await answerNext());
+            return { answers, ...read() };
+          };
+          expect(await run(true)).toEqual(await run(false));
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+});

@@ -1,0 +1,193 @@
+import { explainRefusal, TextSink, type RunReceiver } from "../answers/text-sink.ts";
+import type { Method } from "../catalogue/method.ts";
+import type { ChainHead } from "../chain/head.ts";
+import { UsualCall } from "../json-rpc/usual-call.ts";
+import type { BadCall, Call } from "../json-rpc/call.ts";
+import { copyText, readAnswer } from "../json-rpc/read-answer.ts";
+import type { LoadGate } from "../limits/load-gate.ts";
+import { HeldScope } from "../memory/held-scope.ts";
+import { deriveCacheScope, deriveHeadScope, type CacheScope } from "../reads/cache/cache-scope.ts";
+import type { CoalescedRead } from "../reads/coalesced-read.ts";
+import type { PlainNodeReads } from "../reads/plain-node-reads.ts";
+import type { NodeBatch } from "../upstream/node-batches.ts";
+import type { PieceCall } from "../upstream/piece-entry.ts";
+import type { UsualAnswers } from "../upstream/usual-answers.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { CallContext } from "./call-context.ts";
+import type { CallDependencies } from "./call-dependencies.ts";
+import { CallRecord } from "./call-record.ts";
+import { leastOwedBytes, chargeAnswer } from "./charge.ts";
+import { PlainMoment } from "./plain-moment.ts";
+import { PlainRead, type PlainReadOwner } from "./plain-read.ts";
+
+/** Parts that all plain reads of a gateway share. */
+export type PlainReadsDependencies = CallDependencies & Readonly<{ plain: PlainNodeReads }>;
+
+/** The way of one client's batch to the node. */
+export type PlainWay = Readonly<{ toNode: NodeBatch; gate: LoadGate; isTogether: () => boolean }>;
+
+/**
+ * The plain reads of one client's batch: what a batch is mostly made of, calls that are in order, cost what their method costs, and go to the node
+ * with others because neither the cache nor a read in flight answers them. They pass every check that `createCallHandler` makes, in fewer steps, and
+ * are counted together.
+ */
+export class PlainReads implements PlainReadOwner {
+  readonly memory: HeldScope;
+  readonly #dependencies: PlainReadsDependencies;
+  readonly #context: CallContext;
+  readonly #way: PlainWay;
+  readonly #receiver: RunReceiver;
+  /** Absent between two turns, and while no read is plain. */
+  #moment: PlainMoment | undefined;
+  readonly #leaveMoment = () => {
+    this.#moment = undefined;
+  };
+  /** Answered reads that were not counted yet, by method, and the moment in which they began. */
+  readonly #answered = new Map<Method, number>();
+  #answeredFrom: PlainMoment | undefined;
+  readonly #count = () => this.#countAnswered();
+
+  constructor(dependencies: PlainReadsDependencies, context: CallContext, way: PlainWay, receiver: RunReceiver) {
+    this.memory = new HeldScope(context.memory);
+    this.#dependencies = dependencies;
+    this.#context = context;
+    this.#way = way;
+    this.#receiver = receiver;
+  }
+
+  get caller(): string {
+    return this.#context.caller.key;
+  }
+
+  get traceContext(): TraceContext | undefined {
+    return this.#context.traceContext;
+  }
+
+  /** Begins a call if it is a plain read; undefined, and nothing done, if it is any other. */
+  begin(call: Call | BadCall, place: number): PlainRead | undefined {
+    if (!(call instanceof UsualCall)) return undefined;
+    const moment = this.#moment ?? this.#enterMoment();
+    const method = moment?.find(call.method);
+    if (moment === undefined || method === undefined) return undefined;
+    const { policy, generation } = moment;
+    if (call.paramsBytes > (method.paramsBytes ?? policy.settings.limits.paramsBytes)) return undefined;
+    const { plain } = this.#dependencies;
+    if (plain.mayHave(call.hash, generation)) return undefined;
+    const scope = deriveScope(call, method, moment.head);
+    if (scope === "none" || !this.#mayGo(moment, method, call.kib)) return undefined;
+    const read = new PlainRead(call, place, { method, scope, moment }, this);
+    read.isKept = plain.begin(read);
+    read.sentIn(this.#way.toNode.addPlain(read));
+    return read;
+  }
+
+  answered(read: PlainRead, text: string): void {
+    if (read.isKept) this.#keep(read, text);
+    this.#end(read, text.length);
+    const refusal = explainRefusal(this.#receiver, text.length);
+    this.#receiver.receive(refusal ?? { text, source: "node", retryAfterSeconds: undefined }, read.place);
+  }
+
+  answeredRun(calls: readonly PieceCall[], from: number, answers: UsualAnswers): number {
+    const receiver = this.#receiver;
+    let to = from;
+    let first = 0;
+    for (let call = calls[to]; call instanceof PlainRead && call.isOf(this); call = calls[to]) {
+      if (to === from) first = call.place;
+      else if (call.place !== first + to - from) break;
+      const bytes = answers.endOf(to) - answers.startOf(to);
+      if (
+        explainRefusal(receiver, bytes) !== undefined ||
+        !receiver.hasRoom(first, answers.endOf(to) - answers.startOf(from))
+      )
+        break;
+      to += 1;
+    }
+    if (to - from < 2) {
+      calls[from]?.answer(answers.slice(from, from + 1));
+      return 1;
+    }
+    for (let place = from; place < to; place += 1) {
+      const read = calls[place];
+      if (!(read instanceof PlainRead)) continue;
+      if (read.isKept) this.#keep(read, answers.slice(place, place + 1));
+      this.#end(read, answers.endOf(place) - answers.startOf(place));
+    }
+    receiver.receiveRun(answers.slice(from, to), first, to - from);
+    return to - from;
+  }
+
+  #keep(read: PlainRead, text: string): void {
+    const answer = readAnswer(text, read.id);
+    if (answer?.kind === "result") this.#dependencies.plain.keep(read, copyText(answer.json));
+  }
+
+  /** Ends a read whose answer is there, and leaves it to be counted. */
+  #end(read: PlainRead, answerBytes: number): void {
+    const { plain, limiter } = this.#dependencies;
+    const { moment, method } = read;
+    plain.end(read);
+    this.#way.gate.leave(this.caller, method.costUnits, moment.policy.settings.overload);
+    if (this.#answeredFrom !== moment) this.#countAnswered();
+    if (this.#answeredFrom === undefined) queueMicrotask(this.#count);
+    this.#answeredFrom = moment;
+    this.#answered.set(method, (this.#answered.get(method) ?? 0) + 1);
+    if (answerBytes >= leastOwedBytes) chargeAnswer(limiter, answerBytes, this.caller, moment);
+  }
+
+  share(read: PlainRead): CoalescedRead {
+    const { call, moment, place } = read;
+    const client = new TextSink(this.#receiver, place);
+    const record = new CallRecord(this.#dependencies, call, this.#context, client, moment.policy);
+    record.takeOver(this.#way.gate, moment.startedAt);
+    record.params = call.params;
+    record.wire = call.wire;
+    record.key = read.key;
+    record.sender = this.#way.toNode;
+    return this.#dependencies.plain.share(read, record);
+  }
+
+  /** Learns what holds until the end of this turn; undefined if no read is plain in it. */
+  #enterMoment(): PlainMoment | undefined {
+    const { policy, plain, nodeFitness, limiter, now } = this.#dependencies;
+    if (nodeFitness() !== "fit" || limiter.acquireNow === undefined || !this.#way.isTogether()) return undefined;
+    this.#moment = new PlainMoment(policy(), this.#context.caller, { ...plain.moment(), startedAt: now() });
+    queueMicrotask(this.#leaveMoment);
+    return this.#moment;
+  }
+
+  /** Lets a read to the node and charges it, or does neither: whoever handles it then gives the reason. */
+  #mayGo({ policy, tier }: PlainMoment, method: Method, kib: number): boolean {
+    const { rateLimit, overload } = policy.settings;
+    const { gate } = this.#way;
+    if (gate.enter(this.caller, tier, method.costUnits, overload) !== undefined) return false;
+    if (!rateLimit.enabled) return true;
+    const units = method.costUnits + (this.#context.hasPaidBytes === true ? 0 : kib * rateLimit.unitsPerKiB);
+    if (this.#dependencies.limiter.acquireNow?.(this.caller, units, tier) === undefined) return true;
+    gate.leave(this.caller, method.costUnits, overload);
+    return false;
+  }
+
+  #countAnswered(): void {
+    const moment = this.#answeredFrom;
+    if (moment === undefined) return;
+    this.#answeredFrom = undefined;
+    const { meter, now } = this.#dependencies;
+    const { caller, startedAt, requestId } = this.#context;
+    const endedAt = now();
+    const { traceContext } = this;
+    const seconds = (endedAt - startedAt) / 1_000;
+    for (const [{ name: method }, count] of this.#answered) {
+      meter.node(method, (endedAt - moment.startedAt) / 1_000, undefined, count);
+      meter.call({ method, tier: caller.tierName, outcome: "node", seconds, requestId, traceContext }, count);
+    }
+    this.#answered.clear();
+  }
+}
+
+/** Derives the scope of the answer, for most reads, those of the latest block, without a look for the parameter that says so. */
+function deriveScope(call: UsualCall, method: Method, head: ChainHead | undefined): CacheScope {
+  const { cache } = method;
+  if (cache.kind === "block" && call.hasLastParam(cache.at, '"latest"')) return deriveHeadScope(head);
+  return deriveCacheScope(method, call.params, head);
+}

@@ -1,0 +1,67 @@
+import type { Call } from "./call.ts";
+
+/** Offsets of a call in the text of its message. */
+export type CallPlace = Readonly<{
+  startsAt: number;
+  endsAt: number;
+  paramsAt: number;
+  /** Number of its parameters, and the offset of the last one. */
+  paramsCount: number;
+  lastParamAt: number;
+}>;
+
+/**
+ * A call of a batch that is written as most are: byte for byte what `formatCall` writes of its parts, with a plain integer as its id. Its texts are
+ * cut out of the message's when they are wanted, which for most calls is never.
+ */
+export class UsualCall implements Call {
+  readonly id: string;
+  readonly method: string;
+  /** The `hashKey` of its key. */
+  readonly hash: number;
+  readonly kib: number;
+  /** The whole message, and the offsets of the call in it. */
+  readonly text: string;
+  readonly startsAt: number;
+  readonly endsAt: number;
+  readonly #paramsAt: number;
+  readonly #paramsCount: number;
+  readonly #lastParamAt: number;
+
+  constructor(
+    text: string,
+    id: string,
+    method: string,
+    hash: number,
+    { startsAt, endsAt, paramsAt, paramsCount, lastParamAt }: CallPlace,
+  ) {
+    this.id = id;
+    this.method = method;
+    this.hash = hash;
+    this.kib = (endsAt - startsAt) >>> 10;
+    this.text = text;
+    this.startsAt = startsAt;
+    this.endsAt = endsAt;
+    this.#paramsAt = paramsAt;
+    this.#paramsCount = paramsCount;
+    this.#lastParamAt = lastParamAt;
+  }
+
+  get params(): string {
+    return this.text.slice(this.#paramsAt, this.endsAt - 1);
+  }
+
+  get paramsBytes(): number {
+    return this.endsAt - 1 - this.#paramsAt;
+  }
+
+  get wire(): string {
+    return this.text.slice(this.startsAt, this.endsAt);
+  }
+
+  /** Whether the parameter at `index` is the last one, and is this JSON text. */
+  hasLastParam(index: number, json: string): boolean {
+    const isLast = this.#paramsCount === index + 1 && this.endsAt - 2 - this.#lastParamAt === json.length;
+    return isLast && this.text.startsWith(json, this.#lastParamAt);
+  }
+}

@@ -1,0 +1,41 @@
+import type { AnswerFlow } from "../answers/answer-sink.ts";
+import { nodeFailureErrors } from "../errors.ts";
+import {
+  formatErrorJsonAnswer,
+  formatErrorAnswer,
+  formatResultAnswer,
+  type NodeAnswer,
+} from "../json-rpc/read-answer.ts";
+import { notify, type NodeRead } from "./node-read.ts";
+
+/** A read alongside the first one that a call to the node answers. If the answer is too long to be shared, it becomes a separate call. */
+export class JoinedRead implements AnswerFlow {
+  readonly read: NodeRead;
+  own: AnswerFlow | undefined;
+  readonly #leave: (joined: JoinedRead) => void;
+
+  constructor(read: NodeRead, leave: (joined: JoinedRead) => void) {
+    this.read = read;
+    this.#leave = leave;
+  }
+
+  resume(): void {
+    this.own?.resume();
+  }
+
+  cancel(): void {
+    if (this.own === undefined) this.#leave(this);
+    else this.own.cancel();
+  }
+}
+
+/** Answers the readers that share an answer, each under its own id. */
+export function notifyJoined(answer: NodeAnswer | undefined, joined: Iterable<JoinedRead>): void {
+  for (const { read } of joined) notify(read, formatAnswer(answer, read.id), "coalesced", "coalesced");
+}
+
+function formatAnswer(answer: NodeAnswer | undefined, id: string): string {
+  if (answer === undefined) return formatErrorAnswer(id, nodeFailureErrors.badAnswer);
+  if (answer.kind === "result") return formatResultAnswer(id, answer.json);
+  return formatErrorJsonAnswer(id, answer.json);
+}

@@ -1,0 +1,58 @@
+import { createAmpleBudget, isAt, notJson, skipValue } from "../json-rpc/json-scanner.ts";
+
+/** Deepest nesting that is read in the node's answers. */
+const depth = 512;
+
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const closeBrace = 0x7d;
+const comma = 0x2c;
+
+/** Beginning of most nodes' answers, up to the id, and the text after it. */
+const answerStart = '{"jsonrpc":"2.0","id":';
+const resultStart = ',"result":';
+
+/** The node's answer to a batch as most nodes write it: the results of all calls, in their order, and no white space between them. */
+export class UsualAnswers {
+  readonly text: string;
+  readonly #ends: readonly number[];
+
+  /** @param ends Offset after each answer in the text. */
+  constructor(text: string, ends: readonly number[]) {
+    this.text = text;
+    this.#ends = ends;
+  }
+
+  startOf(place: number): number {
+    return place === 0 ? 1 : this.endOf(place - 1) + 1;
+  }
+
+  endOf(place: number): number {
+    return this.#ends[place] ?? 0;
+  }
+
+  /** Returns the answers from one place to another, that one not included, as they stand in the text. */
+  slice(from: number, to: number): string {
+    return this.text.slice(this.startOf(from), this.endOf(to - 1));
+  }
+}
+
+/** Reads such an answer to calls with these ids at once; undefined if it is written any other way, or has an error in it. */
+export function readUsualAnswers(bytes: Buffer, calls: readonly Readonly<{ id: string }>[]): UsualAnswers | undefined {
+  if (bytes[0] !== openBracket) return undefined;
+  const budget = createAmpleBudget();
+  const ends: number[] = [];
+  const last = calls.length - 1;
+  let at = 1;
+  for (const { id } of calls) {
+    const resultAt = at + answerStart.length + id.length + resultStart.length;
+    if (!isAt(bytes, at, answerStart) || !isAt(bytes, at + answerStart.length, id)) return undefined;
+    if (!isAt(bytes, resultAt - resultStart.length, resultStart)) return undefined;
+    const end = skipValue(bytes, resultAt, depth, budget);
+    if (end === notJson || bytes[end] !== closeBrace) return undefined;
+    if (bytes[end + 1] !== (ends.length === last ? closeBracket : comma)) return undefined;
+    ends.push(end + 1);
+    at = end + 2;
+  }
+  return new UsualAnswers(bytes.toString("latin1"), ends);
+}
