@@ -102,8 +102,8 @@ export class CallReader {
   }
 
   /**
-   * Reads a short call that is written as most are; undefined for any other, and for one that can't be read, at which the reader stays. Of a batch's
-   * call the text is kept: to put so many together again takes several times their bytes.
+   * Reads a short call that is written as most are; undefined for any other, and for one that can't be read, at which the reader stays. The
+   * call's text is kept: to put it together again takes several times its bytes.
    */
   #readUsual(): Call | undefined {
     const bytes = this.#bytes;
@@ -128,8 +128,14 @@ export class CallReader {
     if (!this.#isBatch) {
       const end = skipValue(bytes, paramsAt, this.#depth - 1, budget);
       if (end === notJson || bytes[end] !== 0x7d) return undefined;
+      const startsAt = this.at;
       this.at = end + 1;
-      return { id: text.slice(idAt, idEnd), method, params: text.slice(paramsAt, end) };
+      return {
+        id: text.slice(idAt, idEnd),
+        method,
+        params: text.slice(paramsAt, end),
+        wire: text.slice(startsAt, this.at),
+      };
     }
     const params = this.#readParams(paramsAt, budget);
     if (params === undefined || bytes[params.end] !== 0x7d) return undefined;

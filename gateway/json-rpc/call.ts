@@ -11,7 +11,7 @@ export type Call = Readonly<{
   key?: string;
   /** The `hashKey` of that, if it is known. */
   hash?: number;
-  /** Text of a batch's call as it came, if that is byte for byte what `formatCall` writes of its parts. */
+  /** Text of the call as it came, if that is byte for byte what `formatCall` writes of its parts. */
   wire?: string;
   /** Whole KiB of the call; absent below one. */
   kib?: number;

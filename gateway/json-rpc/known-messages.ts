@@ -26,6 +26,8 @@ type KnownMessage = Readonly<{
   method: string;
   params: string | undefined;
   key: string;
+  /** Whether the whole text is the call's `wire`. */
+  isWire: boolean;
 }>;
 
 /** Reads messages, as {@link readMessage} does. */
@@ -54,8 +56,10 @@ export function createMessageReader(): MessageReader {
     const place = hash & (places - 1);
     const before = known[place];
     if (before !== undefined && isSame(before, body, idStart, idEnd)) {
-      const { method, params, key } = before;
-      return { kind: "single", call: { id: String(readNumber(body, idStart, idEnd)), method, params, key } };
+      const { method, params, key, isWire } = before;
+      const id = String(readNumber(body, idStart, idEnd));
+      if (!isWire) return { kind: "single", call: { id, method, params, key } };
+      return { kind: "single", call: { id, method, params, key, wire: body.toString("latin1") } };
     }
     const message = readMessage(body, limits);
     if (seen[place] === hash) known[place] = buildKnownMessage(message, body, { idStart, idEnd, limits });
@@ -130,11 +134,12 @@ function buildKnownMessage(
 ): KnownMessage | undefined {
   const call = getCall(message);
   if (call?.id !== body.toString("latin1", idStart, idEnd)) return undefined;
-  const { id, method, params } = call;
+  const { id, method, params, wire } = call;
   const other = id === "1" ? "2" : "1";
   const otherBody = Buffer.concat([body.subarray(0, idStart), Buffer.from(other), body.subarray(idEnd)]);
   if (getCall(readMessage(otherBody, limits))?.id !== other) return undefined;
-  return { bytes: new Uint8Array(body), idStart, idEnd, method, params, key: buildCallKey(method, params ?? "[]") };
+  const key = buildCallKey(method, params ?? "[]");
+  return { bytes: new Uint8Array(body), idStart, idEnd, method, params, key, isWire: wire?.length === body.length };
 }
 
 function getCall(message: Message): Call | undefined {

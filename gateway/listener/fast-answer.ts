@@ -1,4 +1,5 @@
 import type { AnswerSource } from "../answers/answer-sink.ts";
+import { TextsByLength } from "../wire/texts-by-length.ts";
 import {
   formatHeaderLines,
   buildRefusedHeaders,
@@ -48,8 +49,8 @@ export function createFastAnswerHeads(
   { wallClock, ageHeaders, isDraining }: FastAnswerHeadsDependencies,
 ): FastAnswerHeads {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
-  /** Starts by source, with the extra headers of the last answer: most answers have none. */
-  const starts = new Map<AnswerSource, Readonly<{ extraHeaders: string; start: string }>>();
+  /** Heads by source, for what else the last answer had: most have no extra headers, and within a second all end alike. */
+  const wholes = new Map<AnswerSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
   /** Second for which the tails were made. */
   let madeSince = Number.POSITIVE_INFINITY;
   let made = { last: "", kept: "" };
@@ -74,14 +75,14 @@ export function createFastAnswerHeads(
     renew();
     return isLast || isDraining() ? madeWithAge.last : madeWithAge.kept;
   };
-  /** Returns the head of a whole answer up to the number of its length, which is the last of its own headers. */
-  const wholeStart = (source: AnswerSource, extraHeaders: string) => {
-    const known = starts.get(source);
-    if (known?.extraHeaders === extraHeaders) return known.start;
-    const own = formatHeaderLines(buildWholeHeaders(source, 0)).slice(0, -"0\r\n".length);
-    const start = `HTTP/1.1 200 OK\r\n${extraHeaders}${own}`;
-    starts.set(source, { extraHeaders, start });
-    return start;
+  const findWholes = (source: AnswerSource, extraHeaders: string, end: string) => {
+    const known = wholes.get(source);
+    if (known?.extraHeaders === extraHeaders && known.end === end) return known.heads;
+    const format = (lengthBytes: number) =>
+      `HTTP/1.1 200 OK\r\n${extraHeaders}${formatHeaderLines(buildWholeHeaders(source, lengthBytes))}${end}\r\n`;
+    const heads = new TextsByLength(format);
+    wholes.set(source, { extraHeaders, end, heads });
+    return heads;
   };
   /** Returns the head of a refusal up to the date: nearly always the same one is requested. */
   const refusalStart = (error: HttpError) => {
@@ -93,7 +94,7 @@ export function createFastAnswerHeads(
   };
   return {
     whole: (source, lengthBytes, { extraHeaders, isLast }) =>
-      `${wholeStart(source, extraHeaders)}${lengthBytes}\r\n${tail(isLast)}\r\n`,
+      findWholes(source, extraHeaders, tail(isLast)).of(lengthBytes),
     refused: (retryAfterSeconds, lengthBytes, { extraHeaders, isLast }) => {
       const headers = formatHeaderLines(buildRefusedHeaders(retryAfterSeconds, lengthBytes));
       return `HTTP/1.1 429 Too Many Requests\r\n${extraHeaders}${headers}${tail(isLast)}\r\n`;

@@ -6,6 +6,7 @@ import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import type { PolicySource } from "../policy.ts";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
+import { shareMessageHeads } from "../wire/message-head.ts";
 import { createOutbox } from "../wire/outbox.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
@@ -73,6 +74,7 @@ export function serveFastConnections(
     isAllowedHost,
     mayCome: (facts: RequestFacts, lengthBytes: number) => mayCome(facts, lengthBytes, { identify, bodies }),
     corsHeaders,
+    keepHead: shareMessageHeads(),
     isDraining,
     waits,
     clock: () => now,

@@ -1,4 +1,4 @@
-import { headEnd, createMessageHead, findBodyPlace, type MessageHead } from "../wire/message-head.ts";
+import { headEnd, findBodyPlace, type KeepMessageHead, type MessageHead } from "../wire/message-head.ts";
 import { formatHeaderLines, type AnswerHeaders } from "./answer-head.ts";
 import { ChunkedRequest } from "./chunked-request.ts";
 import type { FastAnswerContext } from "./fast-answer.ts";
@@ -13,6 +13,7 @@ export type FastRequestRules = Readonly<{
   mayCome: (facts: RequestFacts, lengthBytes: number) => boolean;
   /** Returns the headers for a browser's page of this origin; undefined if the origin may not call. */
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
+  keepHead: KeepMessageHead;
 }>;
 
 /** A request's facts before its body, and what its answer's head depends on. */
@@ -84,7 +85,7 @@ export function readFastRequests(
     unknownHeads += 1;
     const isKept =
       !head.isAwaited && !head.isLast && (unknownHeads <= unknownHeadsMax || unknownHeads % unknownHeadsMax === 0);
-    known = { ...origin, head: isKept ? createMessageHead(text) : undefined };
+    known = { ...origin, head: isKept ? rules.keepHead(text) : undefined };
     if (head.framing.kind === "chunked") return { ...origin, body: new ChunkedRequest(startsAt, rules.bodyBytes()) };
     const request = withLength(origin, startsAt, head.framing.bytes);
     if (head.isAwaited && !("kind" in request)) rules.awaited();

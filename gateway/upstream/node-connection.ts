@@ -1,6 +1,7 @@
 import type { NodeFailure } from "../errors.ts";
 import type { Socket } from "node:net";
 import { formatTraceHeaders } from "#daemon/http/trace-context.ts";
+import type { KeepMessageHead } from "../wire/message-head.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { NodeAddress } from "./node-address.ts";
@@ -27,6 +28,7 @@ export type ConnectionDependencies = Readonly<{
   outbox: Outbox;
   turns: SharedTurns;
   scratch: ScratchBuffers;
+  keepHead: KeepMessageHead;
   idle: (connection: NodeConnection) => void;
   closed: (connection: NodeConnection) => void;
   /** Called with a call that got no byte of an answer because the node had closed the kept-alive connection. */
@@ -48,7 +50,7 @@ export class NodeConnection implements Disposable {
   readonly #limits: Limits;
   readonly #dependencies: ConnectionDependencies;
   readonly #socket: Socket;
-  readonly #readHead = createResponseHeadReader();
+  readonly #readHead: ReturnType<typeof createResponseHeadReader>;
   #ticket: NodeTicket | undefined;
   #head: ResponseHead | undefined;
   /** Receiver of the body of the response whose head was read. */
@@ -69,6 +71,7 @@ export class NodeConnection implements Disposable {
     this.#address = address;
     this.#limits = limits;
     this.#dependencies = dependencies;
+    this.#readHead = createResponseHeadReader(dependencies.keepHead);
     this.#turn = new TurnWait(dependencies.turns, () => {
       if (!this.#paused) this.#socket.resume();
     });
@@ -84,15 +87,14 @@ export class NodeConnection implements Disposable {
 
   /** Sends a call; the connection must be idle or new. */
   send(ticket: NodeTicket): void {
-    const { requestHead } = this.#address;
+    const { requestStarts } = this.#address;
     const { call } = ticket;
     const trace = call.traceContext === undefined ? "" : formatTraceHeaders(call.traceContext);
     this.#ticket = ticket;
     this.#deadline = this.#limits.deadlineIn(this.#connected ? call.timeoutMs : this.#limits.connectTimeoutMs);
     // A batch puts its body together each time that it is requested.
     const { body } = call;
-    const text = `${requestHead}${body.length}\r\n${trace}\r\n${body}`;
-    this.#dependencies.outbox.write(this.#socket, text);
+    this.#dependencies.outbox.write(this.#socket, `${requestStarts.of(body.length)}${trace}\r\n${body}`);
   }
 
   resume(ticket: NodeTicket): void {

@@ -1,5 +1,6 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
 import { parseNodeAddress, type NodeAddress } from "./node-address.ts";
+import { shareMessageHeads } from "../wire/message-head.ts";
 import { createOutbox } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
@@ -49,6 +50,7 @@ export class NodePool implements Disposable {
   };
   readonly #held: HeldConnections<NodeConnection>;
   readonly #outbox = createOutbox();
+  readonly #keepHead = shareMessageHeads();
   readonly #scratch = new ScratchBuffers(gatheredAtOnce);
   #sweep: NodeJS.Timeout | undefined;
   #sweepEveryMs = sweepMs;
@@ -119,6 +121,7 @@ export class NodePool implements Disposable {
       {
         outbox: this.#outbox,
         scratch: this.#scratch,
+        keepHead: this.#keepHead,
         turns: this.#turns,
         idle: (free) => this.#freed(free),
         closed: (gone) => this.#gone(gone),

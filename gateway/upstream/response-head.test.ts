@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createMessageHead } from "../wire/message-head.ts";
 import { findFailure, createResponseHeadReader } from "./response-head.ts";
 
 const head = (...lines: readonly string[]) => Buffer.from(["HTTP/1.1 200 OK", ...lines, "", "body"].join("\r\n"));
@@ -8,7 +9,7 @@ const about = (status: number, lengthBytes: number) => ({ ...answered, status, l
 
 describe("reading the heads of a node's responses", () => {
   it("finds the length of each body, however often only the length changes", () => {
-    const read = createResponseHeadReader();
+    const read = createResponseHeadReader(createMessageHead);
     for (const length of ["4", "17", "0", "123456789", "1234567890", "4"]) {
       const bytes = head("Content-Type: application/json", `Content-Length: ${length}`, "Vary: Origin");
       expect(read(bytes)).toEqual({
@@ -19,7 +20,7 @@ describe("reading the heads of a node's responses", () => {
   });
 
   it("reads again what changes besides the length", () => {
-    const read = createResponseHeadReader();
+    const read = createResponseHeadReader(createMessageHead);
     expect(read(head("Date: one", "Content-Length: 4"))).toMatchObject({ head: answered });
     expect(read(head("Date: two", "Content-Length: 4", "Connection: close"))).toMatchObject({
       head: { ...answered, keepAlive: false },
@@ -33,7 +34,7 @@ describe("reading the heads of a node's responses", () => {
   });
 
   it("waits for the end of a head, known or not", () => {
-    const read = createResponseHeadReader();
+    const read = createResponseHeadReader(createMessageHead);
     const bytes = head("Content-Length: 4", "Vary: Origin");
     const bodyAt = bytes.length - "body".length;
     for (const end of [1, 20, 34, bodyAt - 1]) expect(read(bytes.subarray(0, end))).toBe("unfinished");
@@ -48,7 +49,7 @@ describe("reading the heads of a node's responses", () => {
     ["another protocol", Buffer.from("SSH-2.0-OpenSSH\r\n\r\n")],
     ["an unknown version", Buffer.from("HTTP/1.2 200 OK\r\n\r\n")],
   ])("takes %s for no answer, after good ones as before them", (_, bytes) => {
-    const read = createResponseHeadReader();
+    const read = createResponseHeadReader(createMessageHead);
     expect(read(bytes)).toBe("bad");
     read(head("Content-Length: 4"));
     expect(read(bytes)).toBe("bad");
@@ -64,8 +65,8 @@ describe("reading the heads of a node's responses", () => {
     const bytes = fc.array(line, { maxLength: 4 }).map((lines) => head(...lines));
     fc.assert(
       fc.property(fc.array(bytes, { maxLength: 12 }), (all) => {
-        const read = createResponseHeadReader();
-        for (const one of all) expect(read(one)).toEqual(createResponseHeadReader()(one));
+        const read = createResponseHeadReader(createMessageHead);
+        for (const one of all) expect(read(one)).toEqual(createResponseHeadReader(createMessageHead)(one));
       }),
       { numRuns: 2_000 },
     );

@@ -3,8 +3,8 @@ import {
   beginsWith,
   toBytes,
   headEnd,
-  createMessageHead,
   findBodyPlace,
+  type KeepMessageHead,
   type MessageHead,
 } from "../wire/message-head.ts";
 import { formatErrorJsonAnswer } from "../json-rpc/read-answer.ts";
@@ -32,7 +32,7 @@ export type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfin
  * Creates a reader of one node's heads. Within a second only the length in them changes, if that: the rest is read once. Some nodes send long
  * answers in chunks and short ones with a length, so the last head of either kind is remembered.
  */
-export function createResponseHeadReader(): (bytes: Buffer) => ReadHead {
+export function createResponseHeadReader(keep: KeepMessageHead): (bytes: Buffer) => ReadHead {
   let known: Readonly<{ bytes: MessageHead; head: ResponseHead }> | undefined;
   let knownInChunks: Readonly<{ bytes: Uint8Array; head: ResponseHead }> | undefined;
   return (bytes) => {
@@ -50,7 +50,7 @@ export function createResponseHeadReader(): (bytes: Buffer) => ReadHead {
     const text = bytes.toString("latin1", 0, bodyAt);
     const head = readResponseHead(text);
     if (head === undefined) return "bad";
-    const kept = head.lengthBytes === undefined ? undefined : createMessageHead(text);
+    const kept = head.lengthBytes === undefined ? undefined : keep(text);
     if (head.chunked) knownInChunks = { bytes: toBytes(text), head };
     else known = kept === undefined ? undefined : { bytes: kept, head };
     return { head, bodyAt };

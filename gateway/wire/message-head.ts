@@ -1,3 +1,5 @@
+import { memoize } from "#daemon/memoize.ts";
+
 /** The empty line that ends the head of an HTTP message. */
 export const headEnd = Buffer.from("\r\n\r\n");
 
@@ -11,6 +13,7 @@ const zero = 0x30;
 const nine = 0x39;
 /** Most digits of a length that is read here: a longer one makes a head unknown. */
 const maxDigits = 9;
+const lengthDigits = /(?<name>\r\ncontent-length: ?)\d+(?=\r)/i;
 const contentLength = /\r\ncontent-length: ?/gi;
 
 /** Keeps a head that was read, with its empty line; undefined if it has not exactly one Content-Length. */
@@ -19,6 +22,21 @@ export function createMessageHead(head: string): MessageHead | undefined {
   if (match === undefined || others.length > 0) return undefined;
   const start = match.index + match[0].length;
   return { before: toBytes(head.slice(0, start)), after: toBytes(head.slice(head.indexOf("\r\n", start))) };
+}
+
+/** Most heads that are shared, and the longest of them. */
+const shared = { most: 64, nameLength: 2_048 };
+
+/** Keeps heads, as `createMessageHead` does. */
+export type KeepMessageHead = typeof createMessageHead;
+
+/**
+ * Creates a keeper that returns one object for all heads that differ by their length alone: what many connections compare with, again and
+ * again, then stands in one place, and stays in the processor's caches.
+ */
+export function shareMessageHeads(): KeepMessageHead {
+  const keep = memoize(shared, (text) => ({ head: createMessageHead(text) }));
+  return (head) => keep(head.replace(lengthDigits, "$<name>0")).head;
 }
 
 /**
