@@ -64,6 +64,41 @@ describe("a socket whose reads are taken", () => {
     accepted.destroy();
   });
 
+  it("reads into the buffer that all of them share, until it is released", async () => {
+    const server = createServer();
+    await using at = await listening(server);
+    const [one, other] = [await connected(at.port, server), await connected(at.port, server)];
+    const taken: ArrayBufferLike[] = [];
+    const texts: string[] = [];
+    const [reads] = [one, other].map(({ accepted }) =>
+      divertReads(accepted, (bytes) => {
+        texts.push(bytes.toString());
+        return taken.push(bytes.buffer) > 0;
+      }),
+    );
+    for (const [{ client }, letter] of [
+      [one, "a"],
+      [other, "b"],
+      [one, "c"],
+    ] as const) {
+      client.write(letter);
+      await soon(() => texts.at(-1) === letter);
+    }
+    expect([texts, new Set(taken).size]).toEqual([["a", "b", "c"], 1]);
+    const streamed: Buffer[] = [];
+    one.accepted.on("data", (bytes: Buffer) => streamed.push(bytes));
+    reads?.release();
+    one.client.write("d");
+    await soon(() => streamed.length === 1);
+    other.client.write("e");
+    await soon(() => texts.at(-1) === "e");
+    expect([streamed.join(""), streamed.some(({ buffer }) => taken.includes(buffer))]).toEqual(["d", false]);
+    for (const { accepted, client } of [one, other]) {
+      client.destroy();
+      accepted.destroy();
+    }
+  });
+
   it("is not read on after false, until it is resumed, and reports its end all the same", async () => {
     const server = createServer({ allowHalfOpen: true });
     await using at = await listening(server);

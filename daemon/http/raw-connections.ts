@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server } from "node:http";
-import { BlockList, type Server as NetServer, type Socket, type SocketAddress } from "node:net";
+import { BlockList, Socket, type Server as NetServer, type SocketAddress } from "node:net";
 import type { SocketHandle } from "../hand-over/socket-exchange.ts";
 
 /**
  * Code that rests on Node's internals, which are undocumented: an accepted socket and a request hand on what they read
  * by their `push`, a server serves a connection by its "connection" listeners, it checks its `blockList` before it
- * makes a socket, and its listening socket is its `_handle`, which can be sent to another process as it is. All of it
- * stands here; the tests fail when Node changes.
+ * makes a socket, its listening socket is its `_handle`, which can be sent to another process as it is, and a socket's handle
+ * reads into a buffer of ours once the socket has that and a callback under two symbols. All of it stands here; the tests fail when Node changes.
  */
 
 /** The socket that a server listens on. A server itself can be sent to another process, too, but would begin to take connections there. */
@@ -69,10 +69,37 @@ export type SocketReads = Readonly<{
 
 const nothing = Buffer.alloc(0);
 
+/** Most bytes of one read. */
+const readBytes = 65_536;
+/** Memory of all diverted reads: one ends before the next begins. */
+const readBuffer = Buffer.allocUnsafeSlow(readBytes);
+
+/** Symbols under which a socket has the buffer that it reads into, and what is called then; undefined if this Node has others. */
+const readInto = findReadSymbols();
+
+function findReadSymbols(): Readonly<{ buffer: symbol; callback: symbol }> | undefined {
+  const symbols = Object.getOwnPropertySymbols(new Socket());
+  const [buffer, callback] = ["kBuffer", "kBufferCb"].map((name) => symbols.find((one) => one.description === name));
+  return buffer === undefined || callback === undefined ? undefined : { buffer, callback };
+}
+
+type ReadingHandle = Readonly<{ useUserBuffer?: (buffer: Buffer) => void }>;
+
+/** Has a socket read into the buffer of all; each read goes to `received`, and false ends the reading until somebody reads again. */
+function readIntoBuffer(socket: Socket, received: (bytes: Buffer) => boolean): void {
+  const handle = (socket as Socket & Readonly<{ _handle?: ReadingHandle | null }>)._handle;
+  if (readInto === undefined || handle?.useUserBuffer === undefined) return;
+  const isFirst = Reflect.get(socket, readInto.buffer) !== readBuffer;
+  if (isFirst) handle.useUserBuffer(readBuffer);
+  const callback = (length: number) => received(readBuffer.subarray(0, length));
+  Object.assign(socket, { [readInto.buffer]: readBuffer, [readInto.callback]: callback });
+}
+
 /**
  * Takes what an accepted socket reads before it goes through the socket's stream, as `onread` does for a socket that connects; Node has no
- * such option for a server's sockets. The stream's part, a buffer that is looked after and a tick for each read, is a good part of what a
- * short request costs. Its end and its errors come as ever. `received` answers false to be given no more until `resume`.
+ * such option for a server's sockets. The stream's part, a buffer for each read that is looked after and a tick, is a good part of what a
+ * short request costs. Its end and its errors come as ever. `received` answers false to be given no more until `resume`. The bytes that it gets
+ * are overwritten by the next ones, of whatever socket: what is to stay is copied.
  */
 export function divertReads(socket: Socket, received: (bytes: Buffer) => boolean): SocketReads {
   let isStopped = false;
@@ -80,11 +107,12 @@ export function divertReads(socket: Socket, received: (bytes: Buffer) => boolean
   const push = socket.push.bind(socket);
   // An empty piece ends the stream's read, so that it reads again.
   const readAgain = () => void push(nothing);
-  socket.push = (bytes: Buffer | null) => {
-    if (bytes === null) return push(null);
+  const receive = (bytes: Buffer) => {
     isStopped = !received(bytes) && !isReleased;
     return !isStopped;
   };
+  socket.push = (bytes: Buffer | null) => (bytes === null ? push(null) : receive(bytes));
+  readIntoBuffer(socket, receive);
   return {
     resume: () => {
       if (!isStopped) return;
@@ -95,9 +123,16 @@ export function divertReads(socket: Socket, received: (bytes: Buffer) => boolean
       isReleased = true;
       isStopped = false;
       Reflect.deleteProperty(socket, "push");
+      readIntoBuffer(socket, (bytes) => push(copyBytes(bytes)));
       readAgain();
     },
   };
+}
+
+function copyBytes(bytes: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  own.set(bytes);
+  return own;
 }
 
 /** Gives bytes to whoever reads a socket, as if they had come now. */

@@ -23,9 +23,8 @@ import { HeldRequests } from "./held-requests.ts";
 const [earlyBytes, longRead] = [65_536, 16_384];
 
 /**
- * A client's connection on the raw socket, for as long as it sends well-formed requests to the root path. At anything else it goes to
- * node:http, with the bytes that were not answered. Nothing of a client's request is ever passed on: the node gets requests that
- * the gateway writes.
+ * A client's connection on the raw socket, for as long as it sends well-formed requests to the root path. At anything else it goes to node:http, with the
+ * bytes that were not answered. Nothing of a client's request is ever passed on: the node gets requests that the gateway writes.
  */
 export class FastConnection implements ConnectionServer {
   readonly #socket: Socket;
@@ -107,11 +106,13 @@ export class FastConnection implements ConnectionServer {
       if (!isBlank(bytes)) this.#socket.destroy();
       return true;
     }
-    this.#unread.append(bytes);
-    if (this.#backlog.isWaiting || this.#turn.isWaiting) return false;
-    if (!this.#isBusy) this.#serve(false);
-    // A socket that has much to read is read again and again in one turn of the event loop.
-    if (bytes.length >= longRead && !this.#isGone) this.#turn.waitIfOver(this.#address);
+    this.#unread.borrow(bytes);
+    if (!this.#backlog.isWaiting && !this.#turn.isWaiting) {
+      if (!this.#isBusy) this.#serve(false);
+      // A socket that has much to read is read again and again in one turn of the event loop.
+      if (bytes.length >= longRead && !this.#isGone) this.#turn.waitIfOver(this.#address);
+    }
+    this.#unread.own();
     return this.#mayRead();
   }
 
@@ -159,8 +160,9 @@ export class FastConnection implements ConnectionServer {
 
   #call(request: FastRequest): void {
     const identity = this.#dependencies.identify(request.facts);
-    if (!(identity instanceof Promise)) this.#answer(identity, request);
-    else void holdUntil(this.#memory, request.body.length, identity).then((known) => this.#answerLate(known, request));
+    if (!(identity instanceof Promise)) return this.#answer(identity, request);
+    const late = { ...request, body: Buffer.from(request.body) };
+    return void holdUntil(this.#memory, late.body.length, identity).then((known) => this.#answerLate(known, late));
   }
 
   /** Answers after a wait. An answer that is there at once must not begin the next request before this one's flow is noted. */
@@ -214,14 +216,13 @@ export class FastConnection implements ConnectionServer {
 
   #handOver(unread: Buffer): void {
     this.#isGone = true;
-    const socket = this.#socket;
     this.#dependencies.outbox.flush();
-    for (const [event, listener] of this.#listeners) socket.off(event, listener);
-    socket.setTimeout(0);
+    for (const [event, listener] of this.#listeners) this.#socket.off(event, listener);
+    this.#socket.setTimeout(0);
     this.#reads.release();
     this.#memory[Symbol.dispose]();
     this.#dependencies.closed();
-    this.#dependencies.handOver(socket, unread);
+    this.#dependencies.handOver(this.#socket, Buffer.from(unread));
   }
 
   /** Ends a connection whose client has sent its last: the rest of a request will never come. A whole one that waits has its turn first. */
@@ -233,10 +234,9 @@ export class FastConnection implements ConnectionServer {
 
   #drained(): void {
     const mayCome = this.#backlog.drained();
-    if (this.#isBusy) {
-      if (mayCome) this.#flow?.resume();
-      if (this.#mayRead()) this.#reads.resume();
-    } else this.#goOn(false);
+    if (!this.#isBusy) return this.#goOn(false);
+    if (mayCome) this.#flow?.resume();
+    if (this.#mayRead()) this.#reads.resume();
   }
 
   #closed(): void {

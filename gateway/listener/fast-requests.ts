@@ -59,7 +59,6 @@ export function readFastRequests(
   /** The last head, and what it says: a client sends the same again and again. */
   let known: (FastOrigin & Readonly<{ head: MessageHead | undefined }>) | undefined;
   let begun: Begun | undefined;
-  let whole: FastRequest | undefined;
   let searchedTo = 0;
   /** Unknown heads in a row. */
   let unknownHeads = 0;
@@ -98,20 +97,18 @@ export function readFastRequests(
 
   return {
     facts: () => known?.facts,
-    consumed: () => (whole = undefined),
+    consumed: () => (begun = undefined),
     next: (bytes) => {
-      if (whole === undefined) {
-        const request = begun ?? begin(bytes);
-        if ("kind" in request) return request;
-        const read = readBody(request.body, bytes);
-        begun = read.kind === "partial" ? request : undefined;
-        if (read.kind !== "partial") searchedTo = 0;
-        if (read.kind !== "whole") return read;
-        const { method, facts, answer } = request;
-        whole = { kind: "whole", method, facts, answer, body: read.body, endsAt: read.endsAt };
-      }
+      const request = begun ?? begin(bytes);
+      if ("kind" in request) return request;
+      const read = readBody(request.body, bytes);
+      begun = read.kind === "partial" || read.kind === "whole" ? request : undefined;
+      if (read.kind !== "partial") searchedTo = 0;
+      if (read.kind !== "whole") return read;
+      const { method, facts, answer } = request;
       // What comes behind a last request is node:http's to judge.
-      return whole.answer.isLast && bytes.length > whole.endsAt ? odd : whole;
+      if (answer.isLast && bytes.length > read.endsAt) return odd;
+      return { kind: "whole", method, facts, answer, body: read.body, endsAt: read.endsAt };
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
+import { smallBytes as atOnceBytes } from "../calls/large-message.ts";
 import { ReceivedBytes } from "../wire/received-bytes.ts";
 
 /** Bytes of an unfinished request from which they count: those of most requests never wait. */
@@ -12,6 +13,15 @@ export class HeldRequests extends ReceivedBytes {
   constructor(memory: ClientBytes) {
     super();
     this.#memory = memory;
+  }
+
+  /**
+   * Appends a piece whose memory is used again after its read. What may be worked on for longer, a message that is not small, is copied; of the
+   * rest, what is left when the read is over is to be copied by `own`.
+   */
+  borrow(piece: Buffer): void {
+    this.append(piece);
+    if (piece.length > atOnceBytes) this.own();
   }
 
   override drop(count: number): void {

@@ -26,3 +26,16 @@ it("takes no more than twice its bytes, however small the pieces", () => {
   for (let count = 0; count < 100_000; count += 1) received.append(Buffer.from("x"));
   expect(received.bytes.buffer.byteLength).toBeLessThanOrEqual(200_000);
 });
+
+it("keeps what is left of a piece when that piece's memory is used again", () => {
+  const received = new ReceivedBytes();
+  const piece = Buffer.from("first second");
+  received.append(piece);
+  received.drop("first ".length);
+  received.own();
+  piece.fill("x");
+  expect(received.bytes.toString()).toBe("second");
+  received.append(Buffer.from(" third"));
+  received.own();
+  expect(received.bytes.toString()).toBe("second third");
+});

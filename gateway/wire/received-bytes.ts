@@ -41,6 +41,14 @@ export class ReceivedBytes {
     this.#end += piece.length;
   }
 
+  /** Copies what is left of a piece that was kept as it came, before its memory is used again. */
+  own(): void {
+    if (this.#isOwn || this.length === 0) return;
+    const own = Buffer.allocUnsafeSlow(this.length);
+    own.set(this.bytes);
+    this.#replace(own, own.length, true);
+  }
+
   /** Forgets the first `count` bytes. */
   drop(count: number): void {
     this.#start += count;
