@@ -42,8 +42,9 @@ export type FastRequests = Readonly<{
 /** A request whose head was read and whose body is not whole. */
 type Begun = FastOrigin & Readonly<{ body: Readonly<{ startsAt: number; endsAt: number }> | ChunkedRequest }>;
 
-/** Unknown heads in a row, after which only one in so many is kept to be recognised. */
+/** Unknown heads in a row, after which only one in `keptOf` is kept to be recognised. */
 const unknownHeadsMax = 16;
+const keptOf = 256;
 
 const carriageReturn = 0x0d;
 const newline = 0x0a;
@@ -82,18 +83,21 @@ export function readFastRequests(
     if (head === undefined || origin === undefined) return odd;
     // Behind a proxy every head has its own ids: to keep it for the next request would be for nothing.
     unknownHeads += 1;
-    const isKept =
-      !head.isAwaited && !head.isLast && (unknownHeads <= unknownHeadsMax || unknownHeads % unknownHeadsMax === 0);
+    const isKept = !head.isAwaited && !head.isLast && (unknownHeads <= unknownHeadsMax || unknownHeads % keptOf === 0);
     known = { ...origin, head: isKept ? rules.keepHead(text) : undefined };
     if (head.framing.kind === "chunked") return { ...origin, body: new ChunkedRequest(startsAt, rules.bodyBytes()) };
     const request = withLength(origin, startsAt, head.framing.bytes);
     if (head.isAwaited && !("kind" in request)) rules.awaited();
     return request;
   };
-  const withLength = (origin: FastOrigin, startsAt: number, lengthBytes: number): Begun | typeof odd =>
-    lengthBytes > rules.bodyBytes() || !rules.mayCome(origin.facts, lengthBytes)
+  const withLength = (
+    { method, facts, answer }: FastOrigin,
+    startsAt: number,
+    lengthBytes: number,
+  ): Begun | typeof odd =>
+    lengthBytes > rules.bodyBytes() || !rules.mayCome(facts, lengthBytes)
       ? odd
-      : { ...origin, body: { startsAt, endsAt: startsAt + lengthBytes } };
+      : { method, facts, answer, body: { startsAt, endsAt: startsAt + lengthBytes } };
 
   return {
     facts: () => known?.facts,
@@ -132,5 +136,6 @@ function buildOrigin(
   const cors = origin === undefined ? [] : corsHeaders(origin);
   if (cors === undefined || !isAllowedHost(host)) return undefined;
   const facts = { remoteAddress, authorization, forwardedFor, forwarded, traceContext, requestId };
-  return { method, facts, answer: { extraHeaders: formatHeaderLines(cors), isLast, mayChunk: version === "1.1" } };
+  const extraHeaders = cors.length === 0 ? "" : formatHeaderLines(cors);
+  return { method, facts, answer: { extraHeaders, isLast, mayChunk: version === "1.1" } };
 }
