@@ -36,14 +36,18 @@ export function deriveHeadScope(head: ChainHead | undefined): CacheScope {
   return head === undefined ? "none" : "head";
 }
 
+/** A block's hash. One that begins with so many zeros is a number that was filled up with them, and reth and anvil read it as one. */
+const hashText = /^"0x(?!0{48})[0-9a-fA-F]{64}"$/;
+const numberText = /^"0x0*[0-9a-fA-F]{1,16}"$/;
+
 /** Derives the scope of the block that a parameter, as JSON text, chooses. A pending one changes at any time. */
 function deriveBlockScope(block: string | undefined, head: ChainHead | undefined): CacheScope {
   if (block === '"latest"') return deriveHeadScope(head);
   if (block === '"pending"') return "none";
-  if (block !== undefined && /^"0x[0-9a-fA-F]{64}"$/.test(block)) return "ever";
-  if (block === undefined || !/^"0x[0-9a-fA-F]{1,16}"$/.test(block)) {
+  if (block !== undefined && hashText.test(block)) return "ever";
+  if (block === undefined || !numberText.test(block)) {
     // A tag, a missing block or an object; an odd spelling of "pending" must not be taken for one of them.
-    return block === undefined || /^("(latest|earliest|safe|finalized)"|null|\{[^p]*\})$/.test(block)
+    return block === undefined || /^("(latest|earliest|safe|finalized)"|null|\{[^p\\]*\})$/.test(block)
       ? deriveHeadScope(head)
       : "none";
   }

@@ -42,18 +42,36 @@ describe("saved reads", () => {
     }
   });
 
+  it("are forgotten with the head where a block's number is filled up with zeros to the length of a hash", async () => {
+    const padded = `0x${(1_000).toString(16).padStart(64, "0")}`;
+    const ask = () => read(1, "eth_getBlockByNumber", [padded, false]);
+    await ask();
+    const replaced = `0x${"9".repeat(64)}`;
+    node.newHead(1_000, replaced);
+    await until("the block that took its place is answered", generousMs, async () =>
+      (await ask()).text.includes(replaced),
+    );
+  });
+
   it("never are errors, nothing, or what is pending", async () => {
     for (const [result, method, params] of [
       [null, "eth_getTransactionReceipt", [`0x${"1".repeat(64)}`]],
       [[], "eth_getBlockReceipts", ["latest"]],
       ["0x", "eth_getCode", [`0x${"1".repeat(40)}`, "latest"]],
       ["0x5", "eth_getTransactionCount", [`0x${"1".repeat(40)}`, "pending"]],
+      ["0x5", "eth_getTransactionCount", [`0x${"1".repeat(40)}`, { blockNumber: "pending" }]],
     ] as const) {
       node.answer(() => result);
       const before = node.requests.length;
       await read(1, method, params);
       expect((await read(1, method, params)).source).toBe("node");
       expect(node.requests.length).toBe(before + 2);
+    }
+    node.answer(() => "0x5");
+    const written = `["0x${"1".repeat(40)}",{"blockNumber":"\\u0070ending"}]`;
+    const call = `{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionCount","params":${written}}`;
+    for (let asked = 0; asked < 2; asked += 1) {
+      expect((await post(gateway.url, call)).headers.get("x-gatehouse-source")).toBe("node");
     }
   });
 
