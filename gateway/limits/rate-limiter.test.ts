@@ -66,6 +66,18 @@ describe("createProcessRateLimiter", () => {
     expect(limiter.acquire("b", 100, rates)).toBeUndefined();
   });
 
+  it("has a caller wait no longer than its present rates can make it, once they were raised", () => {
+    const { clock, limiter } = limiterAt(1_000);
+    const slow = { requestsPerSecond: 0.01, requestBurst: 1, computeUnitsPerSecond: 0.1, computeUnitBurst: 100 };
+    expect(limiter.acquire("a", 100, slow)).toBeUndefined();
+    limiter.owe("a", 1_000, slow);
+    expect(limiter.acquire("a", 1, slow)).toBeGreaterThan(1_000_000);
+    expect(limiter.waitFor("a", 1, rates)).toBeCloseTo(1_010);
+    expect(limiter.acquire("a", 1, rates)).toBeCloseTo(1_010);
+    clock.now += 1_011;
+    expect(limiter.acquire("a", 1, rates)).toBeUndefined();
+  });
+
   it("keeps callers apart and remembers a bounded number of them", () => {
     const { limiter } = limiterAt(0, 2);
     for (const key of ["a", "b", "c", "d"]) {

@@ -49,18 +49,34 @@ export function createProcessRateLimiter(
     }
     return account;
   };
-  const acquire = (key: string, costUnits: number, rates: Rates) =>
-    charge(findOrCreateAccount(key), costUnits, rates, now());
+  const acquire = (key: string, costUnits: number, rates: Rates) => {
+    const account = findOrCreateAccount(key);
+    forgetLowerRates(account, rates, now());
+    return charge(account, costUnits, rates, now());
+  };
   return {
     clients: () => accounts.size,
     acquire,
     acquireNow: acquire,
     waitFor: (key, costUnits, rates) => {
       const account = accounts.get(key);
-      return account === undefined ? undefined : charge({ ...account }, costUnits, rates, now());
+      if (account === undefined) return undefined;
+      forgetLowerRates(account, rates, now());
+      return charge({ ...account }, costUnits, rates, now());
     },
     owe: (key, costUnits, rates) => chargeDebt(findOrCreateAccount(key), costUnits, rates, now()),
   };
+}
+
+/**
+ * Moves times that lie later than the present rates can put them, which lower rates put there that were in force before. Requests are never
+ * owed, and units up to a burst.
+ */
+function forgetLowerRates(account: Account, rates: Rates, now: number): void {
+  const requestsLatest = now + (rates.requestBurst * 1_000) / rates.requestsPerSecond;
+  const unitsLatest = now + (2 * rates.computeUnitBurst * 1_000) / rates.computeUnitsPerSecond;
+  if (account.requestsFullAt > requestsLatest) account.requestsFullAt = requestsLatest;
+  if (account.unitsFullAt > unitsLatest) account.unitsFullAt = unitsLatest;
 }
 
 /** Charges a debt. An allowance is empty when it takes a burst's time to be whole, and owes a burst when it takes twice that. */

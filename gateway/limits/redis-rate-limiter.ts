@@ -7,25 +7,36 @@ import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";
 /** URL of the shared accounts' store, and the time within which it has to answer. */
 export type RedisRateLimiterOptions = Readonly<{ url: string; timeoutMs: number; clients: number }>;
 
-/** Last refusal of a caller by the store. */
-type Refusal = Readonly<{ costUnits: number; untilMs: number }>;
+/** Last refusal of a caller by the store, at these rates. */
+type Refusal = Readonly<{ costUnits: number; rates: Rates; untilMs: number }>;
 
 /**
  * The generic cell rate algorithm over two allowances, in one atomic script; times in microseconds of the store's own clock,
- * so that the replicas' clocks do not matter. Answers 0, or the microseconds until the call would fit.
+ * so that the replicas' clocks do not matter. A time that lies later than these rates can put it is moved: lower rates, or that clock before it
+ * was set back, put it there. Answers 0, or the microseconds until the call would fit.
  * KEYS[1]: account. ARGV: microseconds a request and a unit take to come back, the bursts, the call's units.
  */
 const script = `
 local time = redis.call("TIME")
 local now = time[1] * 1000000 + time[2]
 local account = redis.call("HMGET", KEYS[1], "r", "u")
-local requests = math.max(tonumber(account[1] or "0"), now) + ARGV[1]
-local units = math.max(tonumber(account[2] or "0"), now) + math.min(ARGV[5], ARGV[4]) * ARGV[2]
+local requestsBefore = tonumber(account[1] or "0")
+local unitsBefore = tonumber(account[2] or "0")
+local requestsAt = math.min(requestsBefore, now + ARGV[3] * ARGV[1])
+local unitsAt = math.min(unitsBefore, now + 2 * ARGV[4] * ARGV[2])
+local requests = math.max(requestsAt, now) + ARGV[1]
+local units = math.max(unitsAt, now) + math.min(ARGV[5], ARGV[4]) * ARGV[2]
 local wait = math.max(requests - now - ARGV[3] * ARGV[1], units - now - ARGV[4] * ARGV[2])
-if wait > 1 then return math.ceil(wait) end
+if wait > 1 then
+  if requestsAt == requestsBefore and unitsAt == unitsBefore then return math.ceil(wait) end
+  requests = requestsAt
+  units = unitsAt
+else
+  wait = 0
+end
 redis.call("HSET", KEYS[1], "r", string.format("%.3f", requests), "u", string.format("%.3f", units))
 redis.call("PEXPIRE", KEYS[1], math.ceil((math.max(requests, units) - now) / 1000) + 1000)
-return 0
+return math.ceil(wait)
 `;
 
 /** Charges units that may make a debt of one burst at most. KEYS[1]: account. ARGV: microseconds a unit takes to come back, the burst, the units. */
@@ -93,7 +104,7 @@ export function createRedisRateLimiter(
       );
       report(true);
       if (micros <= 0) return undefined;
-      refusals.set(key, { costUnits, untilMs: now() + micros / 1_000 });
+      refusals.set(key, { costUnits, rates, untilMs: now() + micros / 1_000 });
       return micros / 1_000;
     } catch (error) {
       report(false, error);
@@ -103,7 +114,7 @@ export function createRedisRateLimiter(
   const waitFor: RateLimiter["waitFor"] = (key, costUnits, rates) => {
     if (!isShared) return fallback.waitFor(key, costUnits, rates);
     const refusal = refusals.get(key);
-    if (refusal === undefined || costUnits < refusal.costUnits) return undefined;
+    if (refusal?.rates !== rates || costUnits < refusal.costUnits) return undefined;
     const leftMs = refusal.untilMs - now();
     return leftMs > 0 ? leftMs : undefined;
   };

@@ -100,6 +100,25 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
     expect(wait).toBeGreaterThan(990_000);
     expect(wait).toBeLessThanOrEqual(1_001_000);
   });
+
+  it("let a caller wait no longer than its present rates can make it, once they were raised", async () => {
+    using limiter = limiterAt(port);
+    await until("the store is reached", generousMs, () => limiter.isShared());
+    const raised = {
+      requestsPerSecond: 1_000,
+      requestBurst: 40,
+      computeUnitsPerSecond: 10_000,
+      computeUnitBurst: 1_000,
+    };
+    expect(await limiter.acquire("raised", 1_000, rates)).toBeUndefined();
+    expect(await limiter.acquire("raised", 1, rates)).toBeGreaterThan(900);
+    expect(limiter.waitFor("raised", 1, rates)).toBeGreaterThan(900);
+    expect(limiter.waitFor("raised", 1, raised)).toBeUndefined();
+    const wait = await limiter.acquire("raised", 1, raised);
+    expect(wait).toBeGreaterThan(0);
+    expect(wait).toBeLessThanOrEqual(101);
+    await until("the caller is let in", 5_000, async () => (await limiter.acquire("raised", 1, raised)) === undefined);
+  });
 });
 
 describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => {
