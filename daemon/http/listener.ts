@@ -8,6 +8,7 @@ import { listenOnSockets, type ListeningSockets } from "./listening-sockets.ts";
 import { takeProxyHeaders } from "./proxies/proxy-header.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { formatAuthority } from "./address.ts";
+import { replaceTarget } from "./request-target.ts";
 
 /** Address and limits of a listener. */
 export type ListenOptions = Readonly<{
@@ -61,7 +62,8 @@ export async function listenHttp(
   gatherChunks(server);
   let isLeaving = false;
   // Before whoever answers: what it says goes with this.
-  server.prependListener("request", (_, response: ServerResponse) => {
+  server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
+    replaceTarget(request);
     if (isLeaving) response.setHeader("Connection", "close");
     else response.setHeader("Keep-Alive", `timeout=${requestedKeepAliveSeconds}`);
   });
