@@ -1,10 +1,15 @@
+import { connect } from "node:net";
+import { PassThrough } from "node:stream";
+import { pino } from "pino";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { createApp } from "./app.ts";
+import { listenHttp } from "./listener.ts";
 import { createLog } from "../log/log.ts";
 import { createMask } from "../secrets/mask.ts";
 import { judgeReadiness } from "./readiness.ts";
 import { addOperationsRoutes } from "./operations-listener.ts";
+import { generousMs, until } from "../testing/until.ts";
 
 function testApp(nodeAnswers = true) {
   const metrics = new Registry();
@@ -35,6 +40,31 @@ describe("createApp", () => {
     expect([response.status, await response.json()]).toEqual([500, { error: "internal error", requestId: "r-1" }]);
     expect(response.headers.get("X-Request-Id")).toBe("r-1");
   });
+});
+
+it("takes a client that goes in the middle of its request for no fault of the service", async () => {
+  const lines: string[] = [];
+  const metrics = new Registry();
+  const log = pino(new PassThrough().on("data", (line: Buffer) => lines.push(line.toString())));
+  const app = createApp({ bodyLimitBytes: 1_024 }, { log, metrics });
+  const reading = Promise.withResolvers<void>();
+  app.post("/echo", (c) => {
+    reading.resolve();
+    return c.req.text().then((body) => c.text(body));
+  });
+  await using listener = await listenHttp(app, {
+    host: "127.0.0.1",
+    port: 0,
+    setting: "PORT",
+    requestTimeoutMs: 5_000,
+  });
+  const socket = connect(listener.port, "127.0.0.1");
+  socket.write("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12");
+  await reading.promise;
+  socket.destroy();
+  const counted = 'method="POST",route="/echo",status="400"} 1';
+  await until("the request is counted", generousMs, async () => (await metrics.metrics()).includes(counted));
+  expect(lines).toEqual([]);
 });
 
 describe("operationsRoutes", () => {

@@ -1,4 +1,5 @@
-import { Hono, type MiddlewareHandler } from "hono";
+import type { HttpBindings } from "@hono/node-server";
+import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import { requestId, type RequestIdVariables } from "hono/request-id";
@@ -71,6 +72,11 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   app.onError((error, c) => {
     // How Hono's own middleware refuses a request.
     if (error instanceof HTTPException) return error.getResponse();
+    if (hasLeft(c)) {
+      log.debug({ err: error }, "a client went in the middle of its request");
+      // Nobody reads it; metrics count it as the client's fault.
+      return c.body(null, 400);
+    }
     lines.error(
       {
         event: "request-failed",
@@ -83,6 +89,12 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
     return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);
   });
   return app;
+}
+
+/** Whether a client has gone before its request was whole. A request that did not come over a socket has no client. */
+function hasLeft({ env }: Context<AppVariables>): boolean {
+  const { incoming } = (env ?? {}) as Partial<HttpBindings>;
+  return incoming !== undefined && incoming.destroyed && !incoming.complete;
 }
 
 /** Answers 403 to a Host header that is not accepted. */
