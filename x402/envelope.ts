@@ -13,6 +13,9 @@ export type Envelope = Readonly<{
   payload: Readonly<Record<string, unknown>>;
 }>;
 
+/** Ledgers name a payment by its network and asset, as the client says, and PostgreSQL takes no text with a NUL. */
+const controlCharacter = /\p{Cc}/u;
+
 /**
  * Reads a payment as a client sent it (x402 version 2, `PaymentPayload`), except for the payload, whose form the scheme defines.
  *
@@ -20,6 +23,10 @@ export type Envelope = Readonly<{
  */
 export function readEnvelope(sent: unknown, path: string): Envelope {
   const { accepted, payload } = parsePart(PaymentPayloadV2Schema, sent, path);
+  for (const field of ["network", "asset"] as const) {
+    if (!controlCharacter.test(accepted[field])) continue;
+    throw new MalformedPaymentError(`accepted.${field}`, "expected text without control characters").within(path);
+  }
   return { sent: sent as PaymentPayload, accepted: accepted as PaymentRequirements, payload };
 }
 

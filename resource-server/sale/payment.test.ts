@@ -46,6 +46,16 @@ describe("readPayment", () => {
       base64(createPayload((p) => ({ ...p, payload: { signature: "0x" } }))),
       /payload\.authorization/,
     ],
+    [
+      "a network that PostgreSQL can't look up",
+      base64(createPayload((p) => ({ ...p, accepted: { ...p.accepted, network: "eip155:\0" } }))),
+      /PAYMENT-SIGNATURE: accepted\.network: expected text without control characters/,
+    ],
+    [
+      "such an asset",
+      base64(createPayload((p) => ({ ...p, accepted: { ...p.accepted, asset: "0x\0" } }))),
+      /accepted\.asset: expected text without control characters/,
+    ],
     ["JSON null", base64(null), /PAYMENT-SIGNATURE: the whole value/],
     ["two headers joined", `${base64(createPayload())}, ${base64(createPayload())}`, /not base64 of JSON/],
   ])("says what is wrong with %s", (_name, header, message) => {
