@@ -81,9 +81,9 @@ const shownMethodLength = 100;
 
 /** Error for a method that is unknown, or not for this caller: both look the same, so that nothing is learned from the difference. */
 export function methodNotFound(method: string): RpcError {
-  const shown =
-    method.length <= shownMethodLength ? method : `${dropCutCharacter(method.slice(0, shownMethodLength))}...`;
-  return { code: rpcCodes.methodNotFound, message: `the method ${shown} does not exist/is not available` };
+  const shown = cutName(method);
+  const end = shown === method ? "" : "...";
+  return { code: rpcCodes.methodNotFound, message: `the method ${shown}${end} does not exist/is not available` };
 }
 
 /** Error for a call that is too large, or has too much in it. */
@@ -106,7 +106,7 @@ export function invalidParams(message: string): RpcError {
 export function unknownSubscription(name: string): RpcError {
   return {
     code: rpcCodes.methodNotFound,
-    message: `no "${dropCutCharacter(name.slice(0, shownMethodLength))}" subscription in eth namespace`,
+    message: `no "${cutName(name)}" subscription in eth namespace`,
   };
 }
 
@@ -145,7 +145,7 @@ export function formatRpcError({ code, message, data }: RpcError): string {
   return `{"code":${code},"message":${JSON.stringify(message)}${data === undefined ? "" : `,"data":${data}`}}`;
 }
 
-/** Drops the rest of a multi-byte character that a cut has left. */
-function dropCutCharacter(text: string): string {
-  return text.replace(/[\x80-\xff]+$/, "");
+/** Cuts a name, a binary string, to the length that is shown, without the rest of a multi-byte character that the cut would leave. */
+function cutName(name: string): string {
+  return name.length <= shownMethodLength ? name : name.slice(0, shownMethodLength).replace(/[\x80-\xff]+$/, "");
 }

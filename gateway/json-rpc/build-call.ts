@@ -29,5 +29,6 @@ function isId(text: string): boolean {
 export function parseString(json: string): string {
   if (json.charCodeAt(0) !== 0x22) return "";
   if (!json.includes("\\")) return json.slice(1, -1);
-  return Buffer.from(JSON.parse(json) as string, "utf8").toString("latin1");
+  const text = Buffer.from(json, "latin1").toString("utf8");
+  return Buffer.from(JSON.parse(text) as string, "utf8").toString("latin1");
 }

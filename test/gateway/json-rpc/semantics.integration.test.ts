@@ -42,6 +42,7 @@ const everywhere: readonly Row[] = [
     call("eth_batchGetBlockReceipts"),
     error("1", -32601, "the method eth_batchGetBlockReceipts does not exist/is not available"),
   ],
+  [call("\\u0065th_né"), error("1", -32601, "the method eth_né does not exist/is not available")],
   [call("net_peerCount"), error("1", -32601, "the method net_peerCount does not exist/is not available")],
   [call("eth_call", '{"to":null}'), error("1", -32602, "non-array args")],
   [call("eth_call", '"text"'), error("1", -32602, "non-array args")],
@@ -69,6 +70,7 @@ const overHttp: readonly Row[] = [
   [call("eth_unsubscribe", '["0x1"]'), error("1", -32601, "notifications not supported")],
 ];
 const overWebSocket: readonly Row[] = [
+  [call("eth_subscribe", '["né"]'), error("1", -32601, 'no "né" subscription in eth namespace')],
   [call("eth_subscribe", '["syncing"]'), error("1", -32601, 'no "syncing" subscription in eth namespace')],
   [call("eth_unsubscribe", '["0x1"]'), error("1", -32000, "subscription not found")],
 ];
