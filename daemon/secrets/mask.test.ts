@@ -26,6 +26,15 @@ describe("a mask", () => {
     expect(masked(text)).toBe(shown);
   });
 
+  it("takes a time by a text's length alone, whatever a client has written", () => {
+    for (const part of ["a.", "a-", "://", "a://", "a://b:", "@", "a@", "://a@"]) {
+      const beganMs = performance.now();
+      masked(`${part.repeat(1_000_000 / part.length)}@`);
+      // A million characters took minutes where each is the start of a search to the end.
+      expect(performance.now() - beganMs).toBeLessThan(2_000);
+    }
+  });
+
   it("hides a key in the path of a URL that it knows, and nothing else of the path", () => {
     const url = `https://rpc.example/v3/${key}/notifications-of-everything`;
     expect(masked(`no answer from ${url}`, url)).toBe(

@@ -13,8 +13,11 @@ const shownInstead = "[masked]";
 /** Shortest text that is hidden wherever it stands; a shorter one may be part of a word, and is hidden in its URL alone. */
 const hiddenLength = 12;
 
-/** Credentials of any URL (RFC 3986, section 3.2.1), also in the middle of a text. */
-const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#"'<>\\]*@/gi;
+/**
+ * Credentials of any URL (RFC 3986, section 3.2.1), also in the middle of a text. Of the scheme its last character is enough: a search for a whole one
+ * begins at each word of a text, which a client may have made of words alone.
+ */
+const userInfo = /([a-z0-9+.-]:\/\/)[^\s/?#"'<>\\]*@/gi;
 
 /** A part of a path that is a key, as providers put it there: long, of letters and digits together. */
 const keyInPath = /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/;
