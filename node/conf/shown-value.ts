@@ -9,5 +9,5 @@ export function formatValue(value: unknown): string {
 
 /** Masks the text before the `@` of URLs and addresses (RFC 3986, 3.2.1: a password there is shown to everybody). */
 export function withoutCredentials(text: string): string {
-  return text.replace(/(\/\/|")[^\s/@"]*:[^\s/@"]*@/g, "$1[secret]@");
+  return text.replace(/(\/\/|")[^\s/@":]*:[^\s/@"]*@/g, "$1[secret]@");
 }
