@@ -1,3 +1,4 @@
+import { cutText } from "#daemon/secrets/cut-text.ts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.ts";
 
@@ -43,7 +44,7 @@ export function createRpcClient(
     if (answer.ok) return answer.result;
     throw new RpcFailure(
       "RpcError",
-      `${where} answered ${method} with an error: ${answer.error.message.slice(0, 200)}`,
+      `${where} answered ${method} with an error: ${cutText(answer.error.message, 200)}`,
     );
   };
 }
@@ -82,7 +83,7 @@ function buildFailure(
 }
 
 function describeNotJson(text: string, status: number): string {
-  const shown = text === "" ? "an empty body" : JSON.stringify(text.slice(0, 60));
+  const shown = text === "" ? "an empty body" : JSON.stringify(cutText(text, 60));
   if (status < 400) return `${shown}, not JSON; is it the node's RPC port?`;
   return `HTTP ${status} and ${shown}, not JSON; is it the node's RPC port, and does node.httpUrl have the credentials that it requires?`;
 }
@@ -90,7 +91,7 @@ function describeNotJson(text: string, status: number): string {
 /** Reads a quantity (`0x…`); throws {@link RpcFailure} for anything else. */
 export function parseQuantity(value: unknown, method: string, url: string): number {
   if (typeof value === "string" && /^0x[0-9a-fA-F]{1,13}$/.test(value)) return Number(value);
-  const shown = JSON.stringify(value)?.slice(0, 60);
+  const shown = cutText(JSON.stringify(value) ?? "nothing", 60);
   throw new RpcFailure(
     "NotJsonRpc",
     `${new URL(url).origin} answered ${method} with ${shown}; expected a hexadecimal quantity.`,

@@ -1,3 +1,4 @@
+import { cutText } from "#daemon/secrets/cut-text.ts";
 import { WebSocket } from "ws";
 import { UnresolvedNameError, watchLookup } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -94,5 +95,5 @@ async function openWebSocket(
 
 function judge(text: string): Failure | undefined {
   if (/"result"\s*:\s*"0x[0-9a-fA-F]+"/.test(text)) return undefined;
-  return { reason: "NotJsonRpc", words: `answered eth_blockNumber with ${JSON.stringify(text.slice(0, 60))}` };
+  return { reason: "NotJsonRpc", words: `answered eth_blockNumber with ${JSON.stringify(cutText(text, 60))}` };
 }

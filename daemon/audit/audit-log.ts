@@ -1,3 +1,4 @@
+import { cutText } from "../secrets/cut-text.ts";
 import { existsSync } from "node:fs";
 import type { Logger } from "../log/log.ts";
 import { neverLogged } from "../log/log-fields.ts";
@@ -177,7 +178,11 @@ function formatLine(entry: AuditEntry, dependencies: AuditDependencies): string 
   if (line.length <= lineMax) return line;
   const { before: _before, after: _after, ...rest } = entry;
   return formatJson(
-    { ...rest, message: rest.message.slice(0, 1_000), reason: rest.reason?.slice(0, 1_000) },
+    {
+      ...rest,
+      message: cutText(rest.message, 1_000),
+      reason: rest.reason === undefined ? undefined : cutText(rest.reason, 1_000),
+    },
     dependencies,
   );
 }

@@ -1,3 +1,4 @@
+import { cutText } from "../secrets/cut-text.ts";
 import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
@@ -39,7 +40,7 @@ export function reportSuccess(output: string, errors: string): ProcessResult {
 
 /** Returns the first line that says something, cut to what a message can hold. */
 export function takeFirstLine(text: string): string {
-  return text.trim().split("\n")[0]?.slice(0, lineLength) ?? "";
+  return cutText(text.trim().split("\n")[0] ?? "", lineLength);
 }
 
 const lineLength = 300;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { cutText } from "./cut-text.ts";
 import { createMask, maskCredentials } from "./mask.ts";
 import { Secret } from "./secret.ts";
 
@@ -27,9 +28,9 @@ describe("a mask", () => {
   });
 
   it("takes a time by a text's length alone, whatever a client has written", () => {
-    for (const part of ["a.", "a-", "://", "a://", "a://b:", "@", "a@", "://a@"]) {
+    for (const part of ["a.", "a-", "://", "a://", "a://b:", "@", "a@", "://a@", "…", "a://b:…"]) {
       const beganMs = performance.now();
-      masked(`${part.repeat(1_000_000 / part.length)}@`);
+      masked(`${part.repeat(1_000_000 / part.length)}@…`);
       // A million characters took minutes where each is the start of a search to the end.
       expect(performance.now() - beganMs).toBeLessThan(2_000);
     }
@@ -59,6 +60,20 @@ describe("a mask", () => {
     const url = new Secret("postgres://shop:a-long-password@db.example/shop");
     expect(masked("db.example refused a-long-password", { ledger: { url } })).toBe("db.example refused [masked]");
     expect(masked(`signed with ${key}`, new Secret(key))).toBe("signed with [masked]");
+  });
+
+  it("hides the beginning of a secret that a cut has left", () => {
+    const url = `https://me:long%20and%20hard%22@rpc.example/v3/${key}`;
+    for (const most of [30, 40, 49]) {
+      expect(masked(cutText(`refused: https://rpc.example/v3/${key}`, most), url)).toMatch(
+        /^refused: https:\/\/rpc\.ex[a-z./3]*(?:\[masked\])?…$/,
+      );
+    }
+    expect(masked(JSON.stringify(cutText(`unknown key ${key}, sorry`, 43)), url)).toBe('"unknown key [masked]…"');
+    expect(masked(JSON.stringify([cutText('no long and hard"er', 16), "no…"]), url)).toBe('["no [masked]…","no…"]');
+    expect(masked(`${cutText("http://else:password@where", 16)} of http://some.example:85…`)).toBe(
+      "http://[masked]… of http://some.example:85…",
+    );
   });
 
   it("leaves alone what is part of other words", () => {

@@ -1,3 +1,4 @@
+import { cutMark } from "./cut-text.ts";
 import { Secret } from "./secret.ts";
 
 /** Takes what may not be shown out of texts. */
@@ -22,9 +23,45 @@ const userInfo = /([a-z0-9+.-]:\/\/)[^\s/?#"'<>\\]*@/gi;
 /** A part of a path that is a key, as providers put it there: long, of letters and digits together. */
 const keyInPath = /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/;
 
+/** The credentials of a URL that was cut before the `@`; what has nothing but digits behind its colon is a host and a port. */
+const cutUserInfo = new RegExp(
+  String.raw`([a-z0-9+.-]://)[^\s/?#"'<>\\:]*:(?!\d*${cutMark})[^\s/?#"'<>\\]*${cutMark}`,
+  "gi",
+);
+
+/** Fewest characters of a secret that are hidden where a text was cut, and most places of one text that are looked at. */
+const cutLength = 4;
+const cutsMost = 256;
+
 /** Hides the credentials of every URL in a text. */
 export function maskCredentials(text: string): string {
-  return text.includes("@") ? text.replace(userInfo, `$1${shownInstead}@`) : text;
+  const shown = text.includes("@") ? text.replace(userInfo, `$1${shownInstead}@`) : text;
+  return shown.includes(cutMark) ? shown.replace(cutUserInfo, `$1${shownInstead}${cutMark}`) : shown;
+}
+
+/** Texts that are hidden, each with what is shown in its place. */
+type Hidden = readonly (readonly [found: string, shown: string])[];
+
+/** Hides the beginnings of secrets that stand where a text was cut; of more marks than any service writes, where the last are. */
+function maskCut(text: string, secrets: Hidden): string {
+  let rest = text;
+  let shown = "";
+  for (let marks = 0, at = rest.lastIndexOf(cutMark); at > 0 && marks < cutsMost; at = rest.lastIndexOf(cutMark)) {
+    const left = secrets.reduce((most, [secret]) => Math.max(most, measureCut(rest, at, secret)), 0);
+    shown = `${left > 0 ? shownInstead : ""}${rest.slice(at)}${shown}`;
+    rest = rest.slice(0, at - left);
+    marks += 1;
+  }
+  return rest + shown;
+}
+
+/** Returns how many of a secret's first characters stand before `at`; 0 if they are too few to be any of it. */
+function measureCut(text: string, at: number, secret: string): number {
+  const last = text.charCodeAt(at - 1);
+  for (let length = Math.min(secret.length - 1, at); length >= cutLength; length -= 1) {
+    if (secret.charCodeAt(length - 1) === last && text.startsWith(secret.slice(0, length), at - length)) return length;
+  }
+  return 0;
 }
 
 /**
@@ -39,7 +76,7 @@ export function maskCredentials(text: string): string {
  */
 export function createMask(): Mask {
   const hidden = new Map<string, string>();
-  let longestFirst: readonly (readonly [string, string])[] = [];
+  let longestFirst: Hidden = [];
   const add = (found: string, shown = shownInstead) => {
     // As it stands in JSON too, which logs and answers are.
     for (const text of [found, JSON.stringify(found).slice(1, -1)]) hidden.set(text, shown);
@@ -58,7 +95,10 @@ export function createMask(): Mask {
       hide(value);
       longestFirst = [...hidden].toSorted(([a], [b]) => b.length - a.length);
     },
-    text: (text) => longestFirst.reduce((shown, [found, put]) => shown.replaceAll(found, put), maskCredentials(text)),
+    text: (text) => {
+      const shown = longestFirst.reduce((sofar, [found, put]) => sofar.replaceAll(found, put), maskCredentials(text));
+      return shown.includes(cutMark) ? maskCut(shown, longestFirst) : shown;
+    },
   };
 }
 

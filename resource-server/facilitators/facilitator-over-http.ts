@@ -1,3 +1,4 @@
+import { cutText } from "#daemon/secrets/cut-text.ts";
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import type { z } from "zod";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
@@ -125,7 +126,7 @@ function buildRequestBody(paymentPayload: PaymentPayload, paymentRequirements: P
 }
 
 function formatExcerpt(text: string): string {
-  return JSON.stringify(text.slice(0, 200));
+  return JSON.stringify(cutText(text, 200));
 }
 
 const beforeTheRequest = new Set([

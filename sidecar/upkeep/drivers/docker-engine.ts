@@ -1,3 +1,4 @@
+import { cutText } from "#daemon/secrets/cut-text.ts";
 import type { Agent } from "undici";
 import { readBodyStart } from "#daemon/bytes.ts";
 import { lookupName } from "#daemon/http/name-lookup.ts";
@@ -89,6 +90,6 @@ export function readEngineMessage({ status, body }: EngineResponse): string {
     return `${status}: ${String(message)}`;
   } catch {
     // Not the engine's JSON (a proxy, perhaps): its text says what is wrong.
-    return `${status}: ${text.slice(0, 200)}`;
+    return `${status}: ${cutText(text, 200)}`;
   }
 }

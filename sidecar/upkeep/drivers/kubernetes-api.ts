@@ -1,3 +1,4 @@
+import { cutText } from "#daemon/secrets/cut-text.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "undici";
@@ -116,7 +117,7 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // Not the API server's JSON (a proxy, perhaps): the text itself is shown.
-    return { message: text.slice(0, 200) };
+    return { message: cutText(text, 200) };
   }
 }
 
