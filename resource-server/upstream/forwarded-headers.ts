@@ -48,7 +48,8 @@ const keptBack = new Set([
 
 /** Builds the headers of a paid request as the upstream gets them. */
 export function buildForwardedHeaders(received: Headers, origin: RequestOrigin): Headers {
-  const ofConnection = new Set((received.get("connection") ?? "").toLowerCase().split(/\s*,\s*/));
+  const options = (received.get("connection") ?? "").toLowerCase().split(",");
+  const ofConnection = new Set(options.map((option) => option.trim()));
   const headers = new Headers();
   for (const [name, value] of received) {
     if (keptBack.has(name) || ofConnection.has(name) || name.startsWith("x-forwarded-")) continue;
