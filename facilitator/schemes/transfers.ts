@@ -21,7 +21,7 @@ export type TransferOptions = Pick<Transfers, "assets"> &
   }>;
 
 export type TransferDependencies = Readonly<{
-  engine: Pick<Engine, "settle" | "progress" | "noteVerified">;
+  engine: Pick<Engine, "settle" | "progress" | "noteVerified" | "forgetRefused">;
   /** Whether the chain would take the payment now, as a caller asks. */
   check: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
   recent: Pick<RecentVerdicts, "isSigned" | "noteGood" | "forgetPayer">;
@@ -44,22 +44,27 @@ export function createTransfers(
       recent.forgetPayer(payment);
     }
   };
+  const judge = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
+    const recorded = await engine.progress(payment);
+    if (recorded !== undefined) return refuseRecorded(recorded, caller);
+    const verifiedAtMs = clock();
+    const refusal =
+      refusePayee(payment.payTo, payees) ??
+      refuseTime(payment.authorization, verifiedAtMs) ??
+      (await check(payment, caller));
+    if (refusal === undefined) recent.noteGood(payment, verifiedAtMs);
+    return refusal;
+  };
   return (caller) => ({
     assets,
     isSigned: recent.isSigned,
     async verify(payment) {
-      const { payer } = payment;
       // Before the question how far it is: so of two copies at one time, whichever is settled first finds the other noted.
       if (caller.kind === "seller") await engine.noteVerified(payment.id, caller.owner);
-      const recorded = await engine.progress(payment);
-      if (recorded !== undefined) return { answer: answerValidUnless(refuseRecorded(recorded, caller)), payer };
-      const verifiedAtMs = clock();
-      const refusal =
-        refusePayee(payment.payTo, payees) ??
-        refuseTime(payment.authorization, verifiedAtMs) ??
-        (await check(payment, caller));
-      if (refusal === undefined) recent.noteGood(payment, verifiedAtMs);
-      return { answer: answerValidUnless(refusal), payer };
+      const refusal = await judge(payment, caller);
+      // Anybody can sign what is refused, and name another seller each time.
+      if (caller.kind === "seller" && refusal !== undefined) await engine.forgetRefused(payment.id, caller.owner);
+      return { answer: answerValidUnless(refusal), payer: payment.payer };
     },
     async settle(payment) {
       const { payer } = payment;

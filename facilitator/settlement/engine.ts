@@ -40,7 +40,7 @@ export type EngineDependencies = Readonly<{
  */
 export type Engine = AsyncDisposable &
   Settler &
-  Pick<Ownership, "noteVerified"> &
+  Pick<Ownership, "noteVerified" | "forgetRefused"> &
   Readonly<{
     /** Reads the state and the owner of a payment's settlement; undefined if it was not begun. */
     progress: (payment: SignedPayment) => Promise<Recorded | undefined>;

@@ -7,7 +7,7 @@ import type { SettleAnswer } from "#x402/answer.ts";
  * Ownership of settlements on record. The first call of `/settle` owns the payment: column `owner` is written by the
  * statement that puts the settlement on record. Only its owner gets a success, so that one payment never pays two
  * sellers, or one seller twice. Whoever owns nothing by now leaves the column empty, and the next caller may take it.
- * Each method is one statement.
+ * Each method is one statement, but for one that may be two.
  */
 export type Ownership = Readonly<{
   /** Makes a caller the owner of what nobody owns. True when it is theirs now, or was before. */
@@ -18,7 +18,9 @@ export type Ownership = Readonly<{
   close: (id: Hex, owner: string) => Promise<boolean>;
   /** Notes that a seller is about to verify a payment. */
   noteVerified: (id: Hex, owner: string) => Promise<void>;
-  /** Whether a seller verified a payment once at most. */
+  /** Notes that what a seller verified was refused: it delivers nothing for it. */
+  forgetRefused: (id: Hex, owner: string) => Promise<void>;
+  /** Whether a seller verified a payment once at most, besides what was refused. */
   verifiedOnce: (id: Hex, owner: string) => Promise<boolean>;
 }>;
 
@@ -31,6 +33,9 @@ const closeSql = `UPDATE settlement SET owner = '${closed}' WHERE chain_id = $1 
 
 const noteVerifiedSql = `INSERT INTO verification (chain_id, id, owner, times, at_ms) VALUES ($1, $2, $3, 1, $4)
   ON CONFLICT (chain_id, id, owner) DO UPDATE SET times = verification.times + 1, at_ms = excluded.at_ms`;
+const ofVerification = "chain_id = $1 AND id = $2 AND owner = $3";
+const forgetFirstSql = `DELETE FROM verification WHERE ${ofVerification} AND times = 1`;
+const forgetLaterSql = `UPDATE verification SET times = times - 1 WHERE ${ofVerification} AND times > 1`;
 const verifiedSql = "SELECT times FROM verification WHERE chain_id = $1 AND id = $2 AND owner = $3 AND times > 1";
 
 /** Creates the ownership of one chain's settlements over a store that has the ledger's tables. */
@@ -46,6 +51,11 @@ export function createOwnership(
     close: async (id, owner) => (await store.change(closeSql, [chainId, id, owner])) === 1,
     noteVerified: async (id, owner) => {
       await store.change(noteVerifiedSql, [chainId, id, owner, clock()]);
+    },
+    forgetRefused: async (id, owner) => {
+      // What comes between the two leaves one more than there were, which denies a second success.
+      if ((await store.change(forgetFirstSql, [chainId, id, owner])) === 1) return;
+      await store.change(forgetLaterSql, [chainId, id, owner]);
     },
     verifiedOnce: async (id, owner) => (await store.rows(verifiedSql, [chainId, id, owner])).length === 0,
   };

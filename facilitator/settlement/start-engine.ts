@@ -46,6 +46,7 @@ async function startSoleEngine(
   return {
     ...createSettler(options.settlement, { ...dependencies, book, submitter }),
     noteVerified: dependencies.ownership.noteVerified,
+    forgetRefused: dependencies.ownership.forgetRefused,
     progress: async ({ id }) => {
       const running = book.get(id);
       return running === undefined ? ledger.progress(id) : { state: "begun", owner: running.owner };

@@ -186,6 +186,21 @@ function testOwners(scene: Scene): void {
     expect(await answers()).toEqual([true, true]);
   });
 
+  test("forgets a verification that was refused, and none of the others", async () => {
+    await using ledger = await scene();
+    const { noteVerified, forgetRefused, verifiedOnce } = ledger.ownership;
+    for (let times = 0; times < 3; times += 1) await noteVerified(settlement.id, owner);
+    const answers: boolean[] = [];
+    for (let times = 0; times < 3; times += 1) {
+      await forgetRefused(settlement.id, owner);
+      answers.push(await verifiedOnce(settlement.id, owner));
+    }
+    expect(answers).toEqual([false, true, true]);
+    await forgetRefused(settlement.id, owner);
+    for (let times = 0; times < 2; times += 1) await noteVerified(settlement.id, owner);
+    expect(await verifiedOnce(settlement.id, owner)).toBe(false);
+  });
+
   test("of many who close a settlement, one does, and nobody owns it any more", async () => {
     await using ledger = await scene();
     const { acquire, close } = ledger.ownership;

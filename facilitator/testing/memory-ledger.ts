@@ -192,6 +192,12 @@ function createOwnership({ tables, nowMs }: MemoryDatabase, link: Link): Ownersh
         const times = (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) + 1;
         tables.verifications.set(`${id} ${owner}`, { times, atMs: nowMs() });
       }),
+    forgetRefused: (id, owner) =>
+      runStatement(link, "forgetRefused", () => {
+        const { times, atMs } = tables.verifications.get(`${id} ${owner}`) ?? { times: 0, atMs: 0 };
+        if (times > 1) tables.verifications.set(`${id} ${owner}`, { times: times - 1, atMs });
+        else tables.verifications.delete(`${id} ${owner}`);
+      }),
     verifiedOnce: (id, owner) =>
       runStatement(link, "verifiedOnce", () => (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) <= 1),
   };

@@ -150,3 +150,17 @@ test("a ledger from before owners were known: what was settled is answered to no
   expect((await second.as("a-sale").settle(open)).body).toMatchObject({ success: true });
   expect((await second.as("another-sale").settle(open)).body).toMatchObject(duplicate);
 });
+
+test("what is refused leaves nothing in the ledger, whatever payment-identifier it bears", async () => {
+  const path = ledgers.path("refused");
+  {
+    await using other = await start("refused");
+    const expired = await signPayment(chain.token, { authorization: { validBefore: "1" } });
+    for (let copy = 0; copy < 20; copy += 1) {
+      const { body } = await other.verify(identified(expired, `identifier-of-copy-${copy}`));
+      expect(body).toMatchObject({ isValid: false });
+    }
+  }
+  using ledger = new DatabaseSync(path, { readOnly: true });
+  expect(ledger.prepare("SELECT count(*) AS notes FROM verification").get()).toEqual({ notes: 0 });
+});

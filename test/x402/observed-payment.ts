@@ -61,6 +61,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
   const engine = {
     progress: async () => undefined,
     noteVerified: async () => undefined,
+    forgetRefused: async () => undefined,
     settle: async (payment: SignedPayment) => {
       settled.push(describeSettlement(payment));
       return { state: "settled", transaction } as const;

@@ -106,6 +106,7 @@ export function startSharedEngine(
   return {
     ...createSharedSettler(options.settlement, { ...dependencies, requests, ownership, watch, onRequest }),
     noteVerified: ownership.noteVerified,
+    forgetRefused: ownership.forgetRefused,
     progress: async ({ id }) => (await requests.states([id])).get(id),
     inFlight: () => candidate.term()?.settling.book.size() ?? 0,
     oldestMs: () => candidate.term()?.settling.book.oldestMs() ?? 0,
