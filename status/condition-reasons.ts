@@ -42,6 +42,7 @@ export const conditionReasons = {
     False: [
       "Vanished",
       "Unreadable",
+      "NotAFile",
       "Empty",
       "TooLarge",
       "NotText",

@@ -70,6 +70,14 @@ test("a restart that runs is what is going on, and nobody has to do anything", (
   );
 });
 
+test("metrics that can't be recognised because of node.conf stand on its card", () => {
+  const unknown = condition("MetricsArriving", "IdentityUnknown", "Unknown");
+  expect(shown([condition("ConfigValid", "NotAFile"), unknown])).toEqual(["warning: ConfigValid NotAFile (1)"]);
+  expect(shown([condition("VersionAgreed", "VersionUnknown"), unknown])).toEqual([
+    "warning: VersionAgreed VersionUnknown (1)",
+  ]);
+});
+
 test("a full disk explains what can't be written", () => {
   expect(
     shown([

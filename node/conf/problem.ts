@@ -2,6 +2,7 @@
 export type ConfigProblemReason =
   | "Vanished"
   | "Unreadable"
+  | "NotAFile"
   | "Empty"
   | "TooLarge"
   | "NotText"
@@ -13,6 +14,7 @@ export type ConfigProblemReason =
 
 const uselessToNode: ReadonlySet<ConfigProblemReason> = new Set([
   "Vanished",
+  "NotAFile",
   "Empty",
   "NotText",
   "TooDeep",
@@ -24,6 +26,11 @@ const uselessToNode: ReadonlySet<ConfigProblemReason> = new Set([
 /** Whether no node can start with it, whoever reads it. What this user can't read, or is too large for the sidecar, may still be right. */
 export function isUselessToNode(reason: ConfigProblemReason): boolean {
   return uselessToNode.has(reason);
+}
+
+/** Whether the last good content may be written in its place: a copy can be kept of what stands there, or nothing does. */
+export function isReplaceable(reason: ConfigProblemReason): boolean {
+  return isUselessToNode(reason) && reason !== "NotAFile";
 }
 
 /** A place in a text as editors count: both from 1. */

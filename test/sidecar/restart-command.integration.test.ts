@@ -1,3 +1,4 @@
+import { mkdir, rm, rmdir, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -39,6 +40,24 @@ test("gatehouse restart restarts the node once somebody agrees, and says who is 
   const outcome = await restart(upkeep, { json: true });
   expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([0, { result: "asked" }]);
   await readUntil(node.starts, (starts) => starts === 4);
+});
+
+test("no node is stopped to be started with a node.conf that is a directory, although a person requests it", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
+  await readUntil(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  const good = await node.config();
+  await rm(node.configPath);
+  await mkdir(node.configPath);
+  await upkeep.reason("ConfigValid", "NotAFile");
+  expect((await restart(upkeep)).status).toBe(0);
+  await upkeep.reason("RestartSettled", "ConfigUnusable");
+  expect(await node.starts()).toBe(2);
+  await rmdir(node.configPath);
+  await writeFile(node.configPath, good);
+  await readUntil(node.starts, (starts) => starts === 3);
+  await upkeep.reason("RestartSettled", "Idle");
 });
 
 test.each([

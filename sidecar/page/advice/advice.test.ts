@@ -51,6 +51,21 @@ test("for whatever can be wrong it says what to do, and there is a runbook", () 
   expect(wrong.map(findRunbook).filter((name) => !runbooks.has(name))).toEqual([]);
 });
 
+/** Steps for a reason of `ConfigValid`, as one text. */
+function adviseOnConfig(reason: string): string {
+  const found = wrong.filter((one) => one.type === "ConfigValid" && one.reason === reason);
+  return found.flatMap((one) => listSteps(one, deployment({})).map(({ text }) => text)).join(" ");
+}
+
+test("nobody is told that Gatehouse writes back a node.conf that it never replaces", () => {
+  for (const reason of ["Unreadable", "TooLarge", "NotAFile", "Hanging"]) {
+    expect(adviseOnConfig(reason)).toContain("Gatehouse does not replace it");
+  }
+  for (const reason of ["Vanished", "Empty", "HalfWritten"]) {
+    expect(adviseOnConfig(reason)).toContain("writes the last good one back");
+  }
+});
+
 test("the commands are those of the deployment, ready for a shell", () => {
   expect(deployment({})).toMatchObject({
     showProcess: "ss -ltnp 'sport = :18100'",

@@ -1,5 +1,8 @@
 import { step, type AdviceTable } from "./step.ts";
 
+/** Reasons of `ConfigValid` for which what stands at node.conf's place is left to people. */
+const neverReplaced: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "TooLarge", "Hanging"]);
+
 /** Advice on node.conf, the sidecar's own work, and restarts. */
 export const upkeepAdvice: AdviceTable = {
   Unheld: (_, { showLog, resume }) => [
@@ -54,7 +57,11 @@ export const upkeepAdvice: AdviceTable = {
       reason === "Vanished" ? "See who removed node.conf, and write it again." : "See what is wrong with node.conf.",
       lint,
     ),
-    step("Fix it. If nobody does, Gatehouse writes the last good one back after upkeep.restoreAfterMs."),
+    step(
+      neverReplaced.has(reason)
+        ? "Fix what is named above. Gatehouse does not replace it: no copy of it can be kept."
+        : "Fix it. If nobody does, Gatehouse writes the last good one back at the time that is named above, if one is.",
+    ),
   ],
   ConfigCurrent: (_, { lint }) => [
     step("See what is wrong with node.conf.", lint),

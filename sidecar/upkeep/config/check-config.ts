@@ -4,7 +4,7 @@ import { isAnswering, type NodeFacts } from "#health/node-health.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { ConfigReading } from "./config-file.ts";
-import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
+import { isReplaceable, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { locked } from "./config-conditions.ts";
 import type { ConfigValidity, ObservedConfig } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
@@ -83,7 +83,7 @@ export async function checkConfig(
   }
   const { problem } = reading;
   const isOwedStart = !options.isRestarting && needsStart(dependencies);
-  const good = isUselessToNode(problem.reason) ? await findLastGood(isOwedStart, options, dependencies) : undefined;
+  const good = isReplaceable(problem.reason) ? await findLastGood(isOwedStart, options, dependencies) : undefined;
   if (good === undefined || !good.ok) {
     const next =
       good === undefined ? "stays" : { notRestored: explainNotRestored(good.why, dependencies.state.directory) };

@@ -87,7 +87,16 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
   test("that is not there, or a directory", async () => {
     expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: false, problem: { reason: "Vanished" } });
     await mkdir(path);
-    expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: false, problem: { reason: "Unreadable" } });
+    expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: false, problem: { reason: "NotAFile" } });
+  });
+
+  test("that is a link to itself", async () => {
+    await symlink(path, path);
+    const message = `${path} can't be read (ELOOP); \`ls -ld ${path}\` shows what it is. Move it away, and write node.conf there.`;
+    expect(await readConfigFile(path, limitBytes)).toMatchObject({
+      ok: false,
+      problem: { reason: "NotAFile", message },
+    });
   });
 
   test("that another user owns and this one may not read", async () => {

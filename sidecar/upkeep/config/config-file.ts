@@ -44,7 +44,7 @@ export async function readConfigFile(path: string, limitBytes: number): Promise<
 }
 
 function buildRefusedReading(path: string, limitBytes: number, { code, message }: RegularFileError): ConfigReading {
-  if (code === "not_regular") return buildUnreadableReading(path, message);
+  if (code === "not_regular") return buildNotAFileReading(path, message);
   const tooLarge = `${path} is larger than ${limitBytes} bytes (upkeep.configLimitBytes) and is not read; make it smaller or raise the limit.`;
   return { ok: false, problem: { reason: "TooLarge", message: tooLarge } };
 }
@@ -55,12 +55,15 @@ function buildFailedReading(path: string, cause: unknown): ConfigReading {
     const message = `${path} is not there; write it again, or set node.configPath to where it is.`;
     return { ok: false, problem: { reason: "Vanished", message } };
   }
-  return buildUnreadableReading(path, code ?? words);
+  if (code === "ELOOP") return buildNotAFileReading(path, code);
+  const message = `${path} can't be read (${code ?? words}); let the sidecar's user read it.`;
+  return { ok: false, problem: { reason: "Unreadable", message } };
 }
 
-function buildUnreadableReading(path: string, why: string): ConfigReading {
-  const message = `${path} can't be read (${why}); let the sidecar's user read it.`;
-  return { ok: false, problem: { reason: "Unreadable", message } };
+/** Builds the reading of what is not a file, whoever reads it: a directory, a pipe, a link that leads back to itself. */
+function buildNotAFileReading(path: string, why: string): ConfigReading {
+  const message = `${path} can't be read (${why}); \`ls -ld ${path}\` shows what it is. Move it away, and write node.conf there.`;
+  return { ok: false, problem: { reason: "NotAFile", message } };
 }
 
 /** Most links that a path may lead through (Linux, path_resolution(7)). */

@@ -4,7 +4,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
+import { isReplaceable, isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { writeWithDeadline } from "../config/with-deadline.ts";
 import type { CommandWords } from "../command-words.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
@@ -116,7 +116,7 @@ async function putBack(
 ): Promise<boolean> {
   const { configPath, configLimitBytes } = incident;
   const now = await readConfig(incident, dependencies);
-  if (now.ok || !isUselessToNode(now.problem.reason)) return false;
+  if (now.ok || !isReplaceable(now.problem.reason)) return false;
   const { contentHash: expectedHash, problem } = now;
   const message = "node.conf became unusable while the node was restarted: what it was to start with is put back.";
   const written = await writeWithDeadline(

@@ -99,20 +99,20 @@ export const fileFaults: readonly Fault[] = [
   ),
   unusable(
     "node.conf is a directory",
-    "Unreadable",
-    "…/node.conf can't be read (it is not a regular file)",
+    "NotAFile",
+    "…/node.conf can't be read (it is not a regular file); `ls -ld …/node.conf` shows what it is. Move it away, and write node.conf there.",
     replacedBy((path) => mkdir(path)),
   ),
   unusable(
     "node.conf is a named pipe that nobody writes to",
-    "Unreadable",
-    "…/node.conf can't be read (it is not a regular file)",
+    "NotAFile",
+    "…/node.conf can't be read (it is not a regular file); `ls -ld …/node.conf` shows what it is. Move it away, and write node.conf there.",
     replacedBy((path) => run("mkfifo", [path])),
   ),
   unusable(
     "node.conf is a symbolic link to itself",
-    "Unreadable",
-    "…/node.conf can't be read (ELOOP)",
+    "NotAFile",
+    "…/node.conf can't be read (ELOOP); `ls -ld …/node.conf` shows what it is. Move it away, and write node.conf there.",
     replacedBy((path) => symlink(path, path)),
   ),
   {
