@@ -102,14 +102,15 @@ export async function guardNode(
     { bodyLimitBytes, isAllowedHost: createAllowedHostCheck(settings.listen) },
     { log, metrics, mask },
   );
-  let servedMs = clock.monotonicMs();
+  // Counted in the time in which this process ran: a head that grew old while it stood still is nobody's fault.
+  let servedMs = health.ranMs();
   const setGatewayCondition = () => {
     const filesCondition = deriveFilesCondition(files.list());
     if (filesCondition !== undefined) board.set(filesCondition);
     // Before the node was queried once, nothing can be said of what stands before it.
     if (health.facts().rpc === undefined) return;
     const readiness = gateway.readiness();
-    const now = clock.monotonicMs();
+    const now = health.ranMs();
     if (readiness.ok) servedMs = now;
     const isLate = now - servedMs >= silentForMs;
     board.set(deriveGatewayCondition(readiness, { fitness: fitness(), facts: health.facts(), isLate }));

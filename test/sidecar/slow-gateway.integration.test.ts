@@ -13,6 +13,9 @@ const nodeTimeoutMs = isLong ? 500 : 250;
 /** Number of times that it stands still. */
 const rounds = isLong ? 3 : 1;
 
+/** Time without a head after which the gateway is to blame. */
+const blamedAfterMs = 3_000;
+
 type Status = Readonly<{
   conditions: readonly Readonly<{ type: string; status: string; reason: string; message: string }>[];
   events: readonly Readonly<{ message: string }>[];
@@ -71,4 +74,34 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
   expect(Number(late)).toBeGreaterThan((rounds * stoppedMs) / 1_000 - (rounds + 1) / 2);
   // Ten seconds after: a short run leaves it to the test of `watchEventLoop`.
   if (isLong) await until("it is on time again", generousMs, async () => (await responsive())?.reason === "Responsive");
+});
+
+test("a head that grew old while the sidecar stood still is awaited, and nobody is blamed for it", async () => {
+  await using node = await startOwnedNode("slow-gateway-head");
+  await using rpc = await startFakeNode();
+  const answers: Readonly<Record<string, () => unknown>> = { ...goodAnswers, eth_blockNumber: risingHeight };
+  rpc.answer(({ method }) => answers[method]?.() ?? null);
+  await using service = await startService(
+    "sidecar",
+    buildEnvironment(node, {
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.httpUrl,
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: rpc.webSocketUrl,
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+      GATEHOUSE_SIDECAR_GATEWAY_HEAD_STALE_AFTER_MS: "1000",
+      GATEHOUSE_SIDECAR_GATEWAY_HEAD_POLL_INTERVAL_MS: "100",
+    }),
+  );
+  const { sidecar = "" } = service.urls;
+  await waitUntilSettled(sidecar);
+  const status = async () => (await (await fetch(`${sidecar}/status`)).json()) as Status;
+  await until("it is ready", generousMs, async () => (await fetch(`${sidecar}/readyz`)).status === 200);
+  process.kill(service.pid, "SIGSTOP");
+  await sleep(blamedAfterMs + 300);
+  process.kill(service.pid, "SIGCONT");
+  const said = async () => (await status()).events.map(({ message }) => message);
+  await until("it has looked", generousMs, async () =>
+    (await said()).some((line) => line.startsWith("GatewayResponsive is False")),
+  );
+  await until("it is ready again", generousMs, async () => (await fetch(`${sidecar}/readyz`)).status === 200);
+  expect((await said()).filter((line) => line.startsWith("GatewayServing is False"))).toEqual([]);
 });
