@@ -19,3 +19,33 @@ test("a look at the data that does not end is no word about now, and no other be
     looking,
   });
 });
+
+test("once a restart has ended the data are looked at at once: what was found before it is no word about now", () => {
+  const data = observeData(true);
+  data.note({
+    found: {
+      judgement: { kind: "doubt", signs: ["2 starts failed"], missing: [], needsStart: false },
+      next: undefined,
+    },
+  });
+  const watch: DataWatch = { lookedMs: 1_000 };
+  let running: Promise<void> | undefined = Promise.resolve();
+  const seen = { data, restarts: { now: () => ({ running }) } } as unknown as WatchDataSeen;
+  const lookAt = (monotonicMs: number) => {
+    const none = { get: () => undefined };
+    const dependencies = {
+      state: { upgrade: none, ownRestores: none, dataEvidence: none },
+      settings: { upgrade: { autoRestoreAfterMs: 600_000 } },
+      clock: { monotonicMs: () => monotonicMs, wallMs: () => monotonicMs },
+      // What a look finds is of no interest here.
+      signal: AbortSignal.abort(),
+      wake: () => undefined,
+    };
+    watchData(watch, seen, dependencies as unknown as WatchDataDependencies);
+  };
+  lookAt(2_000);
+  expect(data.now().looking).toBeUndefined();
+  running = undefined;
+  lookAt(2_001);
+  expect(data.now().looking).toBeDefined();
+});

@@ -58,6 +58,8 @@ export function watchData(
   }
   if (isAtWork(seen, dependencies)) {
     delete watch.stands;
+    // What was found before says nothing of a node that was started since.
+    delete watch.lookedMs;
     return undefined;
   }
   const everyMs = Math.min(lookEveryMs, Math.ceil(settings.upgrade.autoRestoreAfterMs / 4));
