@@ -51,4 +51,11 @@ describe("PruneInfo is read from each format", () => {
     const message = `printed no enable_auto_prune that is 0 or 1; found ${JSON.stringify(output)}.`;
     expect(parsePruneInfo(output)).toEqual({ ok: false, message });
   });
+
+  test("a switch that is printed as 0 and as 1 is not known; one that is repeated is", () => {
+    const output = "enable_auto_prune: 0\nenable_auto_prune: 1\n";
+    const message = `printed enable_auto_prune as 0 and as 1; found ${JSON.stringify(output)}.`;
+    expect(parsePruneInfo(output)).toEqual({ ok: false, message });
+    expect(parsePruneInfo("enable_auto_prune: 1\nPruneInfo: enable_auto_prune=true")).toMatchObject({ ok: true });
+  });
 });

@@ -22,18 +22,23 @@ export type PruneInfoResult = Readonly<{ ok: true; info: PruneInfo } | { ok: fal
 
 /**
  * Reads PruneInfo from lines or JSON, with `:`, `=` or blanks between a name and its value, however they are spaced; anything else
- * (log lines, headings) does not matter. `enable_auto_prune` alone is enough, and has to be 0 or 1: what is switched on can't be
+ * (log lines, headings) does not matter. `enable_auto_prune` alone is enough, and has to be 0 or 1, not both: what is switched on can't be
  * switched off, so nothing is guessed.
  */
 export function parsePruneInfo(output: string): PruneInfoResult {
   const found = new Map<string, string>();
   const pattern = /(?<![\w-])["']?([a-z_]+)["']?(?:\s*[:=]\s*|\s+)["']?(0x[0-9a-f]+|\d+|true|false)(?![\w.])/gi;
-  for (const [, name = "", value = ""] of output.matchAll(pattern)) found.set(name.toLowerCase(), value.toLowerCase());
-  const autoPrune = parseSwitch(found.get("enable_auto_prune"));
-  if (autoPrune === undefined) {
-    const shown = JSON.stringify(output.slice(0, 200));
-    return { ok: false, message: `printed no enable_auto_prune that is 0 or 1; found ${shown}.` };
+  const switches = new Set<boolean | undefined>();
+  for (const [, name = "", value = ""] of output.matchAll(pattern)) {
+    found.set(name.toLowerCase(), value.toLowerCase());
+    if (name.toLowerCase() === "enable_auto_prune") switches.add(parseSwitch(value.toLowerCase()));
   }
+  const shown = JSON.stringify(output.slice(0, 200));
+  if (switches.has(true) && switches.has(false))
+    return { ok: false, message: `printed enable_auto_prune as 0 and as 1; found ${shown}.` };
+  const autoPrune = parseSwitch(found.get("enable_auto_prune"));
+  if (autoPrune === undefined)
+    return { ok: false, message: `printed no enable_auto_prune that is 0 or 1; found ${shown}.` };
   const [reservedWindow, pruneReservedVersion, flushedVersion, realPruneReservedVersion] = versionFields.map((name) =>
     parseVersion(found.get(name)),
   );
