@@ -14,7 +14,7 @@ export function createRestartCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--json",
-      "one JSON document: { result: asked, shown, busy, held, waits, observes or no-driver, node }; requests no confirmation",
+      "one JSON document: { result: asked, shown, busy, held, waits, observes or no-driver, waitsFor, node }; requests no confirmation",
       false,
     )
     .action(async ({ yes, json, ...options }) => {

@@ -130,8 +130,8 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
 }
 
 /** Lists the observations that a person may look at. */
-function listFound({ adoption, config, upgrade }: Observations) {
-  return { plan: () => adoption.now().plan, config, upgrade };
+function listFound({ adoption, config, restarts, upgrade }: Observations) {
+  return { plan: () => adoption.now().plan, config, restarts, upgrade };
 }
 
 function startPasses(

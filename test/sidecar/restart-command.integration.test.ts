@@ -1,4 +1,5 @@
-import { mkdir, rm, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -51,13 +52,32 @@ test("no node is stopped to be started with a node.conf that is a directory, alt
   await rm(node.configPath);
   await mkdir(node.configPath);
   await upkeep.reason("ConfigValid", "NotAFile");
-  expect((await restart(upkeep)).status).toBe(0);
+  const { status, printed } = await restart(upkeep);
+  expect(status).toBe(0);
+  expect(printed).not.toContain("restarts the node now");
+  expect(printed).toContain(
+    "can't begin yet: the node can't start with node.conf as it is (ConfigValid says how it is put right).",
+  );
+  const document = JSON.parse((await restart(upkeep, { json: true })).printed) as unknown;
+  expect(document).toMatchObject({ result: "asked", waitsFor: expect.stringContaining("ConfigValid") });
   await upkeep.reason("RestartSettled", "ConfigUnusable");
   expect(await node.starts()).toBe(2);
   await rmdir(node.configPath);
   await writeFile(node.configPath, good);
   await readUntil(node.starts, (starts) => starts === 3);
   await upkeep.reason("RestartSettled", "Idle");
+});
+
+test("a restart that is requested while the program that makes it is gone says so, and waits", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
+  await readUntil(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  await rename(join(node.binDirectory, "ops"), join(node.binDirectory, "ops-away"));
+  await upkeep.reason("RestartSettled", "ProgramMissing");
+  const { status, printed } = await restart(upkeep);
+  expect(status).toBe(0);
+  expect(printed).toMatch(/^The restart is requested, but can't begin yet: a program that it takes is not there/m);
 });
 
 test.each([

@@ -27,7 +27,10 @@ const actions = {
     label: "Restart the node",
     agree: "The node serves nobody while it restarts. If it does not come back, Gatehouse rolls node.conf back.",
     results: {
-      asked: () => "The node is about to be restarted. This page shows how it goes.",
+      asked: ({ waitsFor }) =>
+        waitsFor === undefined
+          ? "The node is about to be restarted. This page shows how it goes."
+          : `The restart can't begin yet: ${waitsFor}. This page shows how it goes.`,
       busy: () => "A restart or an upgrade is under way already.",
       held: () => "A hold is in force. Lift it first.",
       waits: () => "Gatehouse waits for your approval (`gatehouse adopt`) before it acts on this node.",

@@ -54,7 +54,12 @@ export const resumeAnswer = z.object({
 export type ResumeAnswer = Readonly<z.output<typeof resumeAnswer>>;
 
 /** Outcome of a requested restart: `asked`, or why it is not made. */
-export const restartAnswer = z.object({ result: z.enum(restartRequestResults), node: controlView.shape.node });
+export const restartAnswer = z.object({
+  result: z.enum(restartRequestResults),
+  /** Clause that names what one that is `asked` waits for; absent if it begins at once, or from an older sidecar. */
+  waitsFor: z.string().optional(),
+  node: controlView.shape.node,
+});
 
 export type RestartAnswer = Readonly<z.output<typeof restartAnswer>>;
 

@@ -25,9 +25,13 @@ export async function runRestartCommand(
     if (!(await isAgreedTo({ question, refused: "restart: nothing was done" }, agreement, output))) {
       return exitStatus.error;
     }
-    const { result } = await requestRestart(target);
+    const { result, waitsFor } = await requestRestart(target);
     if (result === "asked") {
-      output.out(`The sidecar restarts the node now, and proves it. ${explainFollowing(target)}\n`);
+      const next =
+        waitsFor === undefined
+          ? "The sidecar restarts the node now, and proves it."
+          : `The restart is requested, but can't begin yet: ${waitsFor}. It is made once that is put right, within 10 minutes.`;
+      output.out(`${next} ${explainFollowing(target)}\n`);
     } else {
       output.error(`restart: ${explainRefusal(result, view, target)}\n`);
     }

@@ -1,6 +1,8 @@
 import { hostname } from "node:os";
 import { decideAuthority } from "../adoption/authority.ts";
+import { isUselessToNode } from "#node/conf/problem.ts";
 import { requestRestart } from "../restart/requested-restart.ts";
+import type { ObservedRestarts } from "../restart/restart-observation.ts";
 import type { CommandWords } from "../command-words.ts";
 import { endHold, type HoldDependencies } from "../restart/hold.ts";
 import { identifyNode, formatIdentity } from "../state/node-identity.ts";
@@ -38,6 +40,7 @@ export type ControlSeen = Readonly<{
   plan: () => PlanView | undefined;
   isRestarting: () => boolean;
   config: ObservedConfig;
+  restarts: ObservedRestarts;
   upgrade: ObservedUpgrade;
 }>;
 
@@ -97,8 +100,10 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
       canRestart: dependencies.driver !== undefined,
     };
     const result = requestRestart(situation, dependencies);
-    if (result === "asked") wake();
-    return { result, node: node() };
+    if (result !== "asked") return { result, node: node() };
+    wake();
+    const waitsFor = explainWait(seen, state);
+    return { result, ...(waitsFor === undefined ? {} : { waitsFor }), node: node() };
   };
   const adopt = (digest: string): AdoptAnswer => {
     const authority = decideAuthority(mode, state);
@@ -111,6 +116,20 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     return { result: "adopted", view: look() };
   };
   return { look, resume, restart, adopt, ...createUpgradeControl(seen, node, dependencies) };
+}
+
+/** Explains what a restart that is requested now waits for, as far as the last pass shows it; undefined if it begins at once. */
+function explainWait(
+  { config, restarts }: Pick<ControlSeen, "config" | "restarts">,
+  { store }: Pick<UpkeepState, "store">,
+): string | undefined {
+  const { validity } = config.now();
+  if (store.failure() !== undefined) return "the sidecar can't keep its state (StateKept says why)";
+  if (validity?.ok === false && isUselessToNode(validity.problem.reason))
+    return "the node can't start with node.conf as it is (ConfigValid says how it is put right)";
+  const { settled } = restarts.now();
+  const isMissing = settled !== undefined && "reason" in settled && settled.reason === "ProgramMissing";
+  return isMissing ? "a program that it takes is not there, or can't be run (RestartSettled says which)" : undefined;
 }
 
 function buildScheduleView(upgrade: ObservedUpgrade, command: CommandWords): Pick<ControlView, "scheduled"> {
