@@ -8,6 +8,7 @@ import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { deriveHealthConditions, deriveHealthFacts, type HealthLimits } from "./health-conditions.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
 import {
+  changeChain,
   countAnswer,
   countFailure,
   unknownHealth,
@@ -17,8 +18,8 @@ import {
   type NodeFacts,
   type ObservedNode,
 } from "./node-health.ts";
-import { readChainId, readDetails, readRestingHeight, readVersion } from "./node-details.ts";
-import { parseQuantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
+import { readChainId, readDetails, readHeight, readRestingHeight, readVersion } from "./node-details.ts";
+import { RpcFailure, type RpcClient } from "./rpc-client.ts";
 
 export type HealthWatchOptions = Readonly<{
   url: string;
@@ -81,6 +82,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
   let health: NodeHealth = options.hasReferences
     ? { ...unknownHealth, reference: { height: undefined, requestedAtMs: Number.NEGATIVE_INFINITY } }
     : unknownHealth;
+  const followChain = createChainFollower(options);
   const withoutStandstill = createStandstillDiscount(eventLoop, clock);
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
 
@@ -88,7 +90,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
     const startMs = clock.monotonicMs();
     const lateMs = eventLoop.lateMs();
     try {
-      const height = parseQuantity(await rpc("eth_blockNumber", [], signal), "eth_blockNumber", options.url);
+      const height = await readHeight(rpc, options.url, signal);
       const nowMs = clock.monotonicMs();
       const answeredLateMs = eventLoop.lateMs();
       const isFirst = health.answers === 0 || health.failure !== undefined;
@@ -104,9 +106,12 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       const known = isDetailed ? await readDetails(rpc, signal) : {};
       const resting = health.answers === 0 ? await readRestingHeight(height, { ...options, rpc, clock, signal }) : {};
       const latencyMs = Math.max(0, nowMs - startMs - (answeredLateMs - lateMs));
-      const answer = { height, latencyMs, nowMs };
-      dependencies.heights.add({ atMs: answeredAtMs, value: height });
-      return { ...countAnswer(health, answer, options), answeredAtMs, chainId, ...known, ...resting, ...version };
+      const before = followChain(health, chainId, nowMs);
+      // On another chain than before: it may have changed between the two questions.
+      const last = before === health ? height : await readHeight(rpc, options.url, signal);
+      dependencies.heights.add({ atMs: answeredAtMs, value: last });
+      const answered = countAnswer(before, { height: last, latencyMs, nowMs }, options);
+      return { ...answered, answeredAtMs, chainId, ...known, ...resting, ...version };
     } catch (error) {
       if (signal.aborted) return health;
       if (!(error instanceof RpcFailure)) throw error;
@@ -145,6 +150,18 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
     ranMs: () => clock.monotonicMs() - eventLoop.lateMs(),
     looked,
     done,
+  };
+}
+
+/** Creates a function that returns what is known of the chain that the node answers for now. Heights of the expected chain are kept while it answers for another. */
+function createChainFollower(
+  options: Pick<HealthWatchOptions, "chainId">,
+): (health: NodeHealth, chainId: number, nowMs: number) => NodeHealth {
+  let kept: NodeHealth | undefined;
+  return (health, chainId, nowMs) => {
+    if (health.chainId === undefined || health.chainId === chainId) return health;
+    if (health.chainId === options.chainId) kept = health;
+    return changeChain(health, chainId === options.chainId ? kept : undefined, nowMs);
   };
 }
 

@@ -14,6 +14,11 @@ export async function readVersion(
   return last === undefined ? {} : { binaryVersion: { ...last, isCurrent: false } };
 }
 
+/** Returns the number of the node's latest block. Throws {@link RpcFailure} when it does not answer. */
+export async function readHeight(rpc: RpcClient, url: string, signal: AbortSignal): Promise<number> {
+  return parseQuantity(await rpc("eth_blockNumber", [], signal), "eth_blockNumber", url);
+}
+
 /** Returns the id of the node's chain. Throws {@link RpcFailure} when it does not answer. */
 export async function readChainId(rpc: RpcClient, url: string, signal: AbortSignal): Promise<number> {
   return parseQuantity(await rpc("eth_chainId", [], signal), "eth_chainId", url);

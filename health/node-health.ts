@@ -93,6 +93,25 @@ export function countAnswer(
   };
 }
 
+/**
+ * Puts what is known of a chain's heights in the place of what is known of another's: that of `known`, or nothing. The time in between counts as time
+ * in which the node was away.
+ */
+export function changeChain(before: NodeHealth, known: NodeHealth | undefined, nowMs: number): NodeHealth {
+  const {
+    height: _height,
+    heightSinceMs: _heightSinceMs,
+    highest: _highest,
+    lowerSinceMs: _lowerSinceMs,
+    pace: _pace,
+    rhythm: _rhythm,
+    restingAt: _restingAt,
+    ...rest
+  } = before;
+  const pace = known?.pace && { ...known.pace, atMs: nowMs, wasAway: true };
+  return { ...known, ...rest, ...(pace && { pace }) };
+}
+
 /** Counts a look that failed; what was known stays, so that "since" goes on. */
 export function countFailure(before: NodeHealth, failure: RpcLookFailure): NodeHealth {
   const { binaryVersion, answeredMs } = before;

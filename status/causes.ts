@@ -91,7 +91,7 @@ export const causes: readonly Cause[] = [
   },
   { type: "RpcAnswering", effects: ofSilence },
   { type: "GatewayResponsive", effects: { CallsAnswered: ["Shed"] } },
-  { type: "ChainIdExpected", effects: ofStandstill },
+  { type: "ChainIdExpected", effects: { HeightAdvancing: "any", ...ofStandstill } },
   { type: "HeightAdvancing", effects: ofStandstill },
   { type: "HeightCurrent", effects: { GatewayServing: "any", RestartSettled: "any" } },
   {

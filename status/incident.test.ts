@@ -78,6 +78,11 @@ test("metrics that can't be recognised because of node.conf stand on its card", 
   ]);
 });
 
+test("heights of a node on another chain are no lost blocks", () => {
+  const elsewhere = [condition("ChainIdExpected", "AnotherChain"), condition("HeightAdvancing", "WentBackwards")];
+  expect(shown(elsewhere)).toEqual(["critical: ChainIdExpected AnotherChain (1)"]);
+});
+
 test("a full disk explains what can't be written", () => {
   expect(
     shown([

@@ -93,6 +93,29 @@ test("an RPC of another chain", async () => {
   );
 });
 
+test("heights of another chain are not this one's: a node that is back on its chain has lost no block", async () => {
+  let isElsewhere = false;
+  const eth_chainId = () => (isElsewhere ? "0x1" : "0x688");
+  let ownHeight = 600;
+  const eth_blockNumber = () => `0x${(isElsewhere ? 20_000_000 : (ownHeight += 1)).toString(16)}`;
+  await using node = await serve(answersRpc({ ...good, eth_chainId, eth_blockNumber }));
+  await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "60000" });
+  await health.words("ChainIdExpected", "Expected");
+  isElsewhere = true;
+  await health.words("ChainIdExpected", "AnotherChain");
+  await readUntil(health.current, ({ height }) => height === 20_000_000);
+  isElsewhere = false;
+  await health.words("ChainIdExpected", "Expected");
+  await readUntil(health.current, ({ height }) => height !== undefined && height < 1_000);
+  expect(health.board.get("HeightAdvancing")).toMatchObject({ status: "True", reason: "Advancing" });
+  isElsewhere = true;
+  await health.words("ChainIdExpected", "AnotherChain");
+  ownHeight = 100;
+  isElsewhere = false;
+  await health.words("ChainIdExpected", "Expected");
+  expect(await health.words("HeightAdvancing", "WentBackwards")).toMatch(/^Height went back from 6\d\d to 10\d;/);
+});
+
 test("another node may take the place of this one without a look that fails: each look requests the chain", async () => {
   const asked = { heights: 0, chains: 0 };
   const eth_blockNumber = () => {
