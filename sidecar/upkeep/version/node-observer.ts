@@ -188,6 +188,8 @@ function computeWaitMs(failures: number, intervalMs: number): number {
 function deriveNodeCliCondition(result: NodeCliResult<PruneInfo>, againAtMs: number): ConditionReport {
   const type = "NodeCliWorking";
   if (result.ok) return { type, status: "True", reason: "Working", message: "node_cli prune --get answers." };
-  const message = `${result.message} It is run again at ${new Date(againAtMs).toISOString()}.`;
+  const again = `t is run again at ${new Date(againAtMs).toISOString()}`;
+  // The tool's own last words may be a command: a sentence right after it would be typed, too.
+  const message = /[.?!]$/.test(result.message) ? `${result.message} I${again}.` : `${result.message} (i${again})`;
   return { type, status: "False", reason: result.reason, message };
 }

@@ -22,7 +22,8 @@ async function wordsAbout(text: string | undefined, reason: string, mode = 0o755
   });
   const { message } = await upkeep.reason("NodeCliWorking", reason);
   await upkeep.reason("ConfigCurrent", "AsDesired");
-  const again = / It is run again at \d{4}-\d\d-\d\dT[\d:.]+Z\.$/;
+  // What the tool itself said last may be a command, which another sentence would go on.
+  const again = /(?:(?<=[.?]) It is run again at [\d:.TZ-]+\.|(?<![.?]) \(it is run again at [\d:.TZ-]+Z\))$/;
   expect(message).toMatch(again);
   return message.replace(`${node.binDirectory}/`, "").replace(again, "");
 }
