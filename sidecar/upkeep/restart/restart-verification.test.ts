@@ -8,6 +8,8 @@ import { restartAndVerify, waitForAnswer } from "./restart-verification.ts";
 
 skipWaits();
 
+const refused = { reason: "Refused", message: "refused" } as const;
+
 /** A restart that was not made before, with the same time for the answer and for the height. */
 const limits = (withinMs: number) => ({
   answersWithinMs: withinMs,
@@ -44,6 +46,37 @@ test("a push counts when it is another than the one before the restart, even if 
   expect(await verified(() => ({ state: "pushed", lastPushSeconds: (seconds -= 3_600) }))).toBe(true);
 });
 
+test("a node that advances and has not pushed yet is not said to be silent", async () => {
+  const stages: (string | undefined)[] = [];
+  let height = 0;
+  const options = { ...limits(5_000), signal: new AbortController().signal };
+  await restartAndVerify(async () => ({}), options, {
+    clock: systemClock,
+    look: async () => ({ answers: 1, height: (height += 1) }),
+    lastPush: async () => ({ state: "unreachable" }),
+    waitsFor: (stage) => stages.push(stage),
+  });
+  expect(stages.at(-1)).toMatch(
+    /^It answers and advances; its next push of metrics is awaited until 20\d\d-\S+Z \(restart\.metricsWithinMs\)\.$/,
+  );
+});
+
+test("what an attempt before waited for is not said of the next one", async () => {
+  const stages: (string | undefined)[] = [];
+  const restart = async () => {
+    expect(stages).toEqual([undefined]);
+    return {};
+  };
+  const options = { ...limits(100), signal: new AbortController().signal };
+  await restartAndVerify(restart, options, {
+    clock: systemClock,
+    look: async () => ({ answers: 1, failure: refused }),
+    lastPush: undefined,
+    waitsFor: (stage) => stages.push(stage),
+  });
+  expect(stages.length).toBeGreaterThan(1);
+});
+
 /** Restarts a node without metrics, whose health before and after a test decides; answers what the proof came to. */
 async function proof(before: Partial<NodeHealth>, after: (atMs: number) => Partial<NodeHealth>): Promise<boolean> {
   let isRestarted = false;
@@ -56,7 +89,6 @@ async function proof(before: Partial<NodeHealth>, after: (atMs: number) => Parti
   return (await restartAndVerify(restart, options, { clock: systemClock, look, lastPush: undefined })).ok;
 }
 
-const refused = { reason: "Refused", message: "refused" } as const;
 const never = Number.NEGATIVE_INFINITY;
 
 test.each<[string, Partial<NodeHealth>, (atMs: number) => Partial<NodeHealth>, boolean]>([
@@ -197,7 +229,7 @@ async function slowStart(
     look,
     lastPush: undefined,
     beforeRestart: startedAt && (async () => async () => startedAt()),
-    waitsFor: (stage) => stages.push(stage),
+    waitsFor: (stage) => void (stage !== undefined && stages.push(stage)),
   });
   return { verification, stages, tookMs: systemClock.monotonicMs() - beganMs };
 }

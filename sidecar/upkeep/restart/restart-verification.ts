@@ -37,8 +37,8 @@ export type VerificationDependencies = Readonly<{
   lastPush: ((signal: AbortSignal) => Promise<PushLook>) | undefined;
   /** Prepares to look at the node's process; called before the restart. Undefined if the driver can't. */
   beforeRestart?: (() => Promise<LookAtProcess | undefined>) | undefined;
-  /** Called at each change of stage, with what is waited for and until when. */
-  waitsFor?: ((stage: string) => void) | undefined;
+  /** Called at each change of stage, with what is waited for and until when; undefined while the restart itself is made. */
+  waitsFor?: ((stage: string | undefined) => void) | undefined;
 }>;
 
 /** Looks are close together at first, because a node may be back within a second, and then less so. */
@@ -59,8 +59,9 @@ export async function restartAndVerify(
   options: VerificationOptions,
   dependencies: VerificationDependencies,
 ): Promise<Verification> {
-  const { clock, look, lastPush } = dependencies;
+  const { clock, look, lastPush, waitsFor } = dependencies;
   const beganMs = clock.monotonicMs();
+  waitsFor?.(undefined);
   const lookAt = await dependencies.beforeRestart?.();
   const pushBefore = await lastPush?.(options.signal);
   const progress = createHeightProgress(clock);
@@ -83,7 +84,10 @@ export async function restartAndVerify(
     ended.abort();
     await watching;
   }
-  if (lastPush !== undefined && (await isPushMissing(pushBefore, lastPush, options))) {
+  if (lastPush === undefined) return { ok: true, tookMs: clock.monotonicMs() - beganMs };
+  const until = new Date(clock.wallMs() + options.metricsWithinMs).toISOString();
+  waitsFor?.(`It answers and advances; its next push of metrics is awaited until ${until} (restart.metricsWithinMs).`);
+  if (await isPushMissing(pushBefore, lastPush, options)) {
     return { ok: false, message: `no metrics reached the Pushgateway within ${options.metricsWithinMs} ms` };
   }
   return { ok: true, tookMs: clock.monotonicMs() - beganMs };
