@@ -111,7 +111,8 @@ export async function guardNode(
     if (health.facts().rpc === undefined) return;
     const readiness = gateway.readiness();
     const now = health.ranMs();
-    if (readiness.ok) servedMs = now;
+    // A head is due only from a node that is fit and answers.
+    if (readiness.ok || isNodeUnfit(fitness(), health.facts())) servedMs = now;
     const isLate = now - servedMs >= silentForMs;
     board.set(deriveGatewayCondition(readiness, { fitness: fitness(), facts: health.facts(), isLate }));
   };
@@ -171,6 +172,11 @@ function nameListeners(urls: GatewayUrls): Record<string, string> {
   );
 }
 
+/** Whether it is the node's fault if the gateway does not serve. */
+function isNodeUnfit(fitness: NodeFitness, facts: NodeFacts): boolean {
+  return fitness !== "fit" || !isAnswering(facts);
+}
+
 /**
  * Derives whether the gateway serves. While its node is unfit it does not, but the fault is the node's, which its own conditions report: then
  * the gateway's state is not known. Nor is it at the start and just after the node went away, before anybody can tell which of the two is at
@@ -181,11 +187,10 @@ function deriveGatewayCondition(
   { fitness, facts, isLate }: Readonly<{ fitness: NodeFitness; facts: NodeFacts; isLate: boolean }>,
 ): ConditionReport {
   const type = "GatewayServing";
-  const isUnfit = fitness !== "fit" || !isAnswering(facts);
   if (ok && (fitness === "fit" || fitness === "behind")) {
     return { type, status: "True", reason: "Serving", message: `The gateway is ${message}.` };
   }
-  if (isUnfit)
+  if (isNodeUnfit(fitness, facts))
     return { type, status: "Unknown", reason: "NodeUnfit", message: "The gateway refuses calls: its node is unfit." };
   if (!isLate) {
     return { type, status: "Unknown", reason: "HeadAwaited", message: `The gateway refuses calls: ${message} yet.` };

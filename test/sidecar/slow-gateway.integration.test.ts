@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
-import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
+import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../support/node/owned-node.ts";
 import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
@@ -104,4 +104,37 @@ test("a head that grew old while the sidecar stood still is awaited, and nobody 
   );
   await until("it is ready again", generousMs, async () => (await fetch(`${sidecar}/readyz`)).status === 200);
   expect((await said()).filter((line) => line.startsWith("GatewayServing is False"))).toEqual([]);
+});
+
+test("a gateway whose node was away for longer is not to blame at the moment in which the node answers again", async () => {
+  await using node = await startOwnedNode("slow-gateway-return");
+  let isAway = true;
+  // Health checks are answered, and the gateway does not learn the head: no block is.
+  const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight });
+  await using rpc = await serveNode((request, response) =>
+    isAway ? void response.destroy() : void answer(request, response),
+  );
+  await using service = await startService(
+    "sidecar",
+    buildEnvironment(node, {
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.url,
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: rpc.url.replace("http", "ws"),
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+      GATEHOUSE_SIDECAR_GATEWAY_HEAD_POLL_INTERVAL_MS: "100",
+    }),
+  );
+  const { sidecar = "" } = service.urls;
+  const serving = async () => {
+    const { conditions } = (await (await fetch(`${sidecar}/status`)).json()) as Status;
+    return conditions.find(({ type }) => type === "GatewayServing")?.reason;
+  };
+  await until("its node is unfit", generousMs, async () => (await serving()) === "NodeUnfit");
+  await sleep(blamedAfterMs);
+  isAway = false;
+  const changed = await until("something else is said", generousMs, async () => {
+    const reason = await serving();
+    return reason !== "NodeUnfit" && reason;
+  });
+  expect(changed).toBe("HeadAwaited");
+  await until("it is to blame in the end", generousMs, async () => (await serving()) === "NoHead");
 });
