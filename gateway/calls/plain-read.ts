@@ -5,7 +5,7 @@ import type { NodeFailure } from "../errors.ts";
 import type { AnswerFlow } from "../answers/answer-sink.ts";
 import type { HeldScope } from "../memory/held-scope.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { CacheScope } from "../reads/cache/cache-scope.ts";
+import type { CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead, ReadMoment } from "../reads/coalesced-read.ts";
 import type { NodeRead } from "../reads/node-read.ts";
 import type { ReadInFlight } from "../reads/reads-in-flight.ts";
@@ -37,7 +37,7 @@ export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMomen
   readonly call: UsualCall;
   readonly place: number;
   readonly method: Method;
-  readonly scope: CacheScope;
+  readonly lifetime: CacheLifetime;
   readonly moment: PlainMoment;
   isKept = false;
   readonly #owner: PlainReadOwner;
@@ -47,13 +47,13 @@ export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMomen
   constructor(
     call: UsualCall,
     place: number,
-    { method, scope, moment }: Readonly<{ method: Method; scope: CacheScope; moment: PlainMoment }>,
+    { method, lifetime, moment }: Readonly<{ method: Method; lifetime: CacheLifetime; moment: PlainMoment }>,
     owner: PlainReadOwner,
   ) {
     this.call = call;
     this.place = place;
     this.method = method;
-    this.scope = scope;
+    this.lifetime = lifetime;
     this.moment = moment;
     this.#owner = owner;
     this.#piece = undefined;

@@ -6,7 +6,7 @@ import type { BadCall, Call } from "../json-rpc/call.ts";
 import { copyText, readAnswer } from "../json-rpc/read-answer.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import { HeldScope } from "../memory/held-scope.ts";
-import { deriveCacheScope, deriveHeadScope, type CacheScope } from "../reads/cache/cache-scope.ts";
+import { deriveCacheLifetime, deriveHeadLifetime, type CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
 import type { PlainNodeReads } from "../reads/plain-node-reads.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
@@ -73,9 +73,9 @@ export class PlainReads implements PlainReadOwner {
     if (call.paramsBytes > (method.paramsBytes ?? policy.settings.limits.paramsBytes)) return undefined;
     const { plain } = this.#dependencies;
     if (plain.mayHave(call.hash, generation)) return undefined;
-    const scope = deriveScope(call, method, moment.head);
-    if (scope === "none" || !this.#mayGo(moment, method, call.kib)) return undefined;
-    const read = new PlainRead(call, place, { method, scope, moment }, this);
+    const lifetime = deriveLifetime(call, method, moment.head);
+    if (lifetime === "none" || !this.#mayGo(moment, method, call.kib)) return undefined;
+    const read = new PlainRead(call, place, { method, lifetime, moment }, this);
     read.isKept = plain.begin(read);
     read.sentIn(this.#way.toNode.addPlain(read));
     return read;
@@ -185,9 +185,9 @@ export class PlainReads implements PlainReadOwner {
   }
 }
 
-/** Derives the scope of the answer, for most reads, those of the latest block, without a look for the parameter that says so. */
-function deriveScope(call: UsualCall, method: Method, head: ChainHead | undefined): CacheScope {
+/** Derives the lifetime of the answer, for most reads, those of the latest block, without a look for the parameter that says so. */
+function deriveLifetime(call: UsualCall, method: Method, head: ChainHead | undefined): CacheLifetime {
   const { cache } = method;
-  if (cache.kind === "block" && call.hasLastParam(cache.at, '"latest"')) return deriveHeadScope(head);
-  return deriveCacheScope(method, call.params, head);
+  if (cache.kind === "block" && call.hasLastParam(cache.at, '"latest"')) return deriveHeadLifetime(head);
+  return deriveCacheLifetime(method, call.params, head);
 }

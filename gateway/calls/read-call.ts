@@ -1,4 +1,4 @@
-import { knownParamsBytes } from "../reads/cache/cache-scope.ts";
+import { knownParamsBytes } from "../reads/cache/cache-lifetime.ts";
 import type { Method } from "../catalogue/method.ts";
 import { isBad } from "../json-rpc/call.ts";
 import { formatResultAnswer } from "../json-rpc/read-answer.ts";

@@ -8,12 +8,12 @@ import type { NodeCall, NodeFlow } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { CacheScope } from "./cache/cache-scope.ts";
+import type { CacheLifetime } from "./cache/cache-lifetime.ts";
 import type { ReadInFlight } from "./reads-in-flight.ts";
 
 /** Time for which a read's answer may be used again, and what was known when it was requested. */
 export type ReadMoment = Readonly<{
-  scope: CacheScope;
+  lifetime: CacheLifetime;
   /** Generation of the head. */
   generation: number;
   /** Epoch of the cache. */
@@ -47,7 +47,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
   readonly repeatable = true;
   readonly body: string;
   readonly read: NodeRead;
-  readonly scope: CacheScope;
+  readonly lifetime: CacheLifetime;
   readonly generation: number;
   readonly epoch: number;
   readonly hash: number;
@@ -62,11 +62,11 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
   #collected: CollectedAnswer | undefined;
 
   /** `read` is the first reader's. */
-  constructor(read: NodeRead, { scope, generation, epoch, hash, isKept }: ReadMoment, owner: SharedReadOwner) {
+  constructor(read: NodeRead, { lifetime, generation, epoch, hash, isKept }: ReadMoment, owner: SharedReadOwner) {
     const { id, method, params, wire } = read;
     this.read = read;
     this.body = wire ?? formatCall(id, method.name, params);
-    this.scope = scope;
+    this.lifetime = lifetime;
     this.generation = generation;
     this.epoch = epoch;
     this.hash = hash;

@@ -1,5 +1,5 @@
 import type { AnswerCache } from "./cache/answer-cache.ts";
-import { deriveCacheScope } from "./cache/cache-scope.ts";
+import { deriveCacheLifetime } from "./cache/cache-lifetime.ts";
 import { hashKey } from "../json-rpc/key-hash.ts";
 import type { Head } from "../chain/head.ts";
 import { keepResult } from "./keep-result.ts";
@@ -90,8 +90,8 @@ export function createNodeReads(
     cached: (method, key) => (isCached(method) ? cache.get(key, head.generation()) : undefined),
     lasting: (method, key) => (isCached(method) ? cache.getLasting(key) : undefined),
     read: (read) => {
-      const scope = deriveCacheScope(read.method, read.params, head.known());
-      if (scope === "none" || !isPlainId(read.id) || !(options.enabled || options.coalesce)) {
+      const lifetime = deriveCacheLifetime(read.method, read.params, head.known());
+      if (lifetime === "none" || !isPlainId(read.id) || !(options.enabled || options.coalesce)) {
         return alone(read, read.sender);
       }
       const generation = head.generation();
@@ -99,7 +99,7 @@ export function createNodeReads(
       const running = underWay.get(hash, read.key);
       if (running !== undefined && running.generation === generation) return running.join(read);
       const isKept = options.enabled && cache.admits(hash);
-      const moment = { scope, generation, epoch: cache.epoch(), hash, isKept };
+      const moment = { lifetime, generation, epoch: cache.epoch(), hash, isKept };
       const shared = new CoalescedRead(read, moment, owner);
       if (options.coalesce) underWay.add(shared);
       shared.start();

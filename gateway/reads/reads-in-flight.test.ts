@@ -38,7 +38,7 @@ function readOf(key: string): CoalescedRead {
       sink: discardedAnswer,
       done: () => undefined,
     },
-    { scope: "head", generation: 1, epoch: 1, hash: hashKey(key), isKept: true },
+    { lifetime: "head", generation: 1, epoch: 1, hash: hashKey(key), isKept: true },
     owner,
   );
 }

@@ -6,13 +6,13 @@ import type { ChainHead } from "../../chain/head.ts";
  * Time for which an answer may be used again. `head`: while the head of the chain stays the same; `ever`: until memory is
  * needed, or the node is replaced.
  */
-export type CacheScope = "none" | "head" | "ever";
+export type CacheLifetime = "none" | "head" | "ever";
 
 /** Longest parameters of a call whose answer is used again: to find longer ones takes longer than they are worth. */
 export const knownParamsBytes = 65_536;
 
-/** Derives the scope of the answer to a call; `params` is the JSON text of an array. */
-export function deriveCacheScope(method: Method, params: string, head: ChainHead | undefined): CacheScope {
+/** Derives the lifetime of the answer to a call; `params` is the JSON text of an array. */
+export function deriveCacheLifetime(method: Method, params: string, head: ChainHead | undefined): CacheLifetime {
   if (params.length > knownParamsBytes) return "none";
   const { cache } = method;
   switch (cache.kind) {
@@ -21,18 +21,18 @@ export function deriveCacheScope(method: Method, params: string, head: ChainHead
     case "constant":
       return "ever";
     case "hash":
-      return /^\[\s*"0x[0-9a-fA-F]{64}"/.test(params) ? "ever" : deriveHeadScope(head);
+      return /^\[\s*"0x[0-9a-fA-F]{64}"/.test(params) ? "ever" : deriveHeadLifetime(head);
     case "head":
-      return deriveHeadScope(head);
+      return deriveHeadLifetime(head);
     case "block":
-      return deriveBlockScope(findElement(params, cache.at), head);
+      return deriveBlockLifetime(findElement(params, cache.at), head);
     case "logs":
-      return deriveFilterScope(params, head);
+      return deriveFilterLifetime(params, head);
   }
 }
 
-/** Derives the scope of an answer that holds for one head. */
-export function deriveHeadScope(head: ChainHead | undefined): CacheScope {
+/** Derives the lifetime of an answer that holds for one head. */
+export function deriveHeadLifetime(head: ChainHead | undefined): CacheLifetime {
   return head === undefined ? "none" : "head";
 }
 
@@ -40,28 +40,28 @@ export function deriveHeadScope(head: ChainHead | undefined): CacheScope {
 const hashText = /^"0x(?!0{48})[0-9a-fA-F]{64}"$/;
 const numberText = /^"0x0*[0-9a-fA-F]{1,16}"$/;
 
-/** Derives the scope of the block that a parameter, as JSON text, chooses. A pending one changes at any time. */
-function deriveBlockScope(block: string | undefined, head: ChainHead | undefined): CacheScope {
-  if (block === '"latest"') return deriveHeadScope(head);
+/** Derives the lifetime of the block that a parameter, as JSON text, chooses. A pending one changes at any time. */
+function deriveBlockLifetime(block: string | undefined, head: ChainHead | undefined): CacheLifetime {
+  if (block === '"latest"') return deriveHeadLifetime(head);
   if (block === '"pending"') return "none";
   if (block !== undefined && hashText.test(block)) return "ever";
   if (block === undefined || !numberText.test(block)) {
     // A tag, a missing block or an object; an odd spelling of "pending" must not be taken for one of them.
     return block === undefined || /^("(latest|earliest|safe|finalized)"|null|\{[^p\\]*\})$/.test(block)
-      ? deriveHeadScope(head)
+      ? deriveHeadLifetime(head)
       : "none";
   }
   if (head?.finalized !== undefined && BigInt(block.slice(1, -1)) <= head.finalized) return "ever";
-  return deriveHeadScope(head);
+  return deriveHeadLifetime(head);
 }
 
-/** Derives the scope of a range of blocks: that of its upper bound, unless a block is named by its hash. */
-function deriveFilterScope(params: string, head: ChainHead | undefined): CacheScope {
+/** Derives the lifetime of a range of blocks: that of its upper bound, unless a block is named by its hash. */
+function deriveFilterLifetime(params: string, head: ChainHead | undefined): CacheLifetime {
   const filter = readObject(findElement(params, 0) ?? "");
   if (filter === undefined) return "none";
   if (filter.has("blockHash")) return "ever";
-  const from = deriveBlockScope(filter.get("fromBlock"), head);
-  const to = deriveBlockScope(filter.get("toBlock"), head);
+  const from = deriveBlockLifetime(filter.get("fromBlock"), head);
+  const to = deriveBlockLifetime(filter.get("toBlock"), head);
   if (from === "none" || to === "none") return "none";
   return from === "ever" && to === "ever" ? "ever" : "head";
 }
