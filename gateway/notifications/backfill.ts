@@ -35,7 +35,7 @@ export async function readBackfill(
   if (headers === undefined) return undefined;
   const results = await Promise.all(
     subscriptions.map(async (one) => {
-      const own = one.sent === undefined ? headers : await readLogs(one, { ancestor, latest, requestNode });
+      const own = one.sent === undefined ? headers : await readLogs(one, { ancestor, latest, memory, requestNode });
       return [one, own] as const;
     }),
   );
@@ -87,11 +87,18 @@ function buildHeader(block: string): string {
 
 /**
  * Returns the last block whose entries are certain to have been sent. Those of the newest block and of the one before it may have been
- * on their way when their headers had come; what is older than the subscription does not concern it.
+ * on their way when their headers had come; what is older than the subscription does not concern it. To one that began before any block
+ * was seen, every remembered block is newer.
  */
-function findLastSent(since: bigint | undefined, ancestor: bigint): bigint {
-  if (since === undefined || since >= ancestor) return ancestor;
-  return since > ancestor - 2n ? since : ancestor - 2n;
+function findLastSent({
+  since,
+  memory,
+  ancestor,
+}: Readonly<{ since: bigint | undefined; memory: RecentBlocks; ancestor: bigint }>): bigint {
+  const [first] = memory.blocks();
+  const before = since ?? (first === undefined ? ancestor : first.number - 1n);
+  if (before >= ancestor) return ancestor;
+  return before > ancestor - 2n ? before : ancestor - 2n;
 }
 
 async function readLogs(
@@ -99,10 +106,11 @@ async function readLogs(
   {
     ancestor,
     latest,
+    memory,
     requestNode,
-  }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; requestNode: RequestNode }>,
+  }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; memory: RecentBlocks; requestNode: RequestNode }>,
 ): Promise<readonly string[] | undefined> {
-  const from = findLastSent(since, ancestor.number);
+  const from = findLastSent({ since, memory, ancestor: ancestor.number });
   const gone = sent?.above(ancestor.number);
   if (sent === undefined || gone === undefined || sent.above(from) === undefined) return undefined;
   if (from >= latest.number) return gone.map(asRemoved);

@@ -160,6 +160,27 @@ describe("a gap in the node's WebSocket", () => {
     other.socket.terminate();
   });
 
+  it("is bridged for one that subscribed before the gateway had seen a block: the logs of the first one count as missed", async () => {
+    await gateway[Symbol.asyncDispose]();
+    gateway = await startTestGateway(node, { webSocket: { reconnectMs: 50, bridgeMs: 5_000, bridgeBlocks: 8 } });
+    await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
+    const { one, other, heads, logs } = await startClients();
+    node.newHead(1_002, hash(1_002));
+    await until("its head came, and none of its logs", generousMs, () => reported(one, heads).length === 1);
+    node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0)] : "0x1"));
+    node.takeLinks(false);
+    node.cutLink();
+    node.newHead(1_003, hash(1_003));
+    node.takeLinks(true);
+    await until("the gap is bridged", generousMs, () => gaps("bridged"));
+    await until("the missed head came", generousMs, () => reported(one, heads).length === 2);
+    const asked = node.requests.filter(({ method }) => method === "eth_getLogs");
+    expect(asked.map(({ params }) => params)).toEqual([[{ fromBlock: "0x3ea", toBlock: "0x3eb", address }]]);
+    expect(reported(one, logs)).toEqual([log(1_002, 0), log(1_003, 0)]);
+    one.socket.terminate();
+    other.socket.terminate();
+  });
+
   it("closes clients when more blocks were missed than may be sent, or none is known any more", async () => {
     const { one, other } = await startClients();
     node.takeLinks(false);
