@@ -163,7 +163,9 @@ function rewriteForRelease(program: string): string {
 }
 
 async function writeScript(path: string, body: string, interpreter = process.execPath): Promise<void> {
-  await writeFile(path, `#!${interpreter}\n${body}`);
+  // The system takes what is behind the first space for an argument.
+  const first = interpreter.includes(" ") ? `/usr/bin/env -S "${interpreter}"` : interpreter;
+  await writeFile(path, `#!${first}\n${body}`);
   await chmod(path, 0o755);
 }
 
