@@ -42,6 +42,7 @@ export function answersRpc(
     let body = "";
     request.on("data", (chunk: Buffer) => (body += chunk.toString()));
     request.on("end", () => {
+      if (body === "") return void response.writeHead(400).end();
       const { id, method } = JSON.parse(body) as { id: number; method: string };
       const result = results[method];
       if (result === undefined && answerOther !== undefined) return answerOther(response);
