@@ -55,7 +55,7 @@ export function identifyByAddress(
 /** Sources of keys and tokens. Keys change while the gateway runs, so they are read at each check. */
 export type CredentialDependencies = Readonly<{
   apiKeys: () => ApiKeys | undefined;
-  tokens: Tokens | undefined;
+  tokens: Pick<Tokens, "recall" | "verify"> | undefined;
   policy: PolicySource;
   /** Bounds verifications, by the address that a request comes from. */
   verifications: Pick<RateLimiter, "acquire">;
@@ -104,7 +104,8 @@ export function identifyByCredential({
     if (tokens === undefined || credential.split(".").length !== 3) return refused;
     const known = tokens.recall(credential);
     if (known !== undefined) return identity("token", known);
-    const waitMs = verifications.acquire(addressOf(facts), 1, verificationRates);
+    // Put together, because a key that is only cut from a request's head would keep the head in memory.
+    const waitMs = verifications.acquire(`address ${addressOf(facts)}`, 1, verificationRates);
     if (typeof waitMs === "number") return refuseTokens(waitMs);
     return tokens.verify(credential).then((holder) => identity("token", holder));
   };

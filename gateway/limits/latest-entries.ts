@@ -1,12 +1,14 @@
+import { KeyPlaces } from "#daemon/key-places.ts";
+
 /**
- * A map of at most so many entries, in which a new one displaces the one that was added longest ago. A ring holds the order: a look
+ * A map of at most so many entries, in which a new one displaces the one that was added longest ago. The places of a ring hold the order: a look
  * for the first key of a Map passes over every entry that was removed before it, tens of thousands at times.
  */
 export class LatestEntries<Value> {
   readonly #most: number;
-  readonly #entries = new Map<string, Value>();
-  readonly #keys: string[] = [];
-  /** Index in the ring of the oldest key, once the ring is full. */
+  readonly #places = new KeyPlaces();
+  readonly #values: Value[] = [];
+  /** Place of the oldest entry, once all are taken. */
   #oldest = 0;
 
   constructor(most: number) {
@@ -14,27 +16,28 @@ export class LatestEntries<Value> {
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#places.size;
   }
 
   get(key: string): Value | undefined {
-    return this.#entries.get(key);
+    const place = this.#places.find(key);
+    return place === undefined ? undefined : this.#values[place];
   }
 
   /** Sets an entry; one that already exists keeps its age. */
   set(key: string, value: Value): void {
-    if (!this.#entries.has(key)) this.#add(key);
-    this.#entries.set(key, value);
+    const place = this.#places.find(key) ?? this.#add(key);
+    this.#values[place] = value;
   }
 
-  #add(key: string): void {
-    if (this.#keys.length < this.#most) {
-      this.#keys.push(key);
-      return;
+  #add(key: string): number {
+    let place = this.#places.size;
+    if (place === this.#most) {
+      place = this.#oldest;
+      this.#places.delete(place);
+      this.#oldest = (place + 1) % this.#most;
     }
-    const displaced = this.#keys[this.#oldest];
-    if (displaced !== undefined) this.#entries.delete(displaced);
-    this.#keys[this.#oldest] = key;
-    this.#oldest = (this.#oldest + 1) % this.#most;
+    this.#places.add(key, place);
+    return place;
   }
 }

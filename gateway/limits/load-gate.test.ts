@@ -70,7 +70,7 @@ describe("the load gate", () => {
     expect([enter("a", heavy), enter("a")]).toEqual(["overload", undefined]);
   });
 
-  it("keeps count of those with calls under way when it forgets those without", () => {
+  it("keeps count of those with calls under way, however many others come and go", () => {
     const { enter, leave, callsInFlight } = startGate();
     enter("stays");
     enter("stays");

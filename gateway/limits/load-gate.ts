@@ -1,3 +1,4 @@
+import { KeyCounts } from "#daemon/key-counts.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 
 /** Reason for which a call is not let to the node now. */
@@ -16,27 +17,15 @@ export type LoadGate = Readonly<{
   callsInFlight: () => number;
 }>;
 
-/** Calls in flight of one caller. */
-type Own = { calls: number };
-
-/**
- * Most callers without a call in flight that are remembered; beyond that all of them are forgotten together. To forget each with its
- * last call would change the map with every call, at the price that `reads/reads-in-flight.ts` describes.
- */
-const restingCallers = 10_000;
-
 /** Creates a gate; `loopDelayMs` returns how late the process's event loop runs. */
 export function createLoadGate({ loopDelayMs }: Readonly<{ loopDelayMs: () => number }>): LoadGate {
-  let byCaller = new Map<string, Own>();
-  let resting = 0;
+  const byCaller = new KeyCounts();
   let calls = 0;
   let heavyCalls = 0;
   return {
     callsInFlight: () => calls,
     enter: (caller, tier, costUnits, overload) => {
-      const known = byCaller.get(caller);
-      const own = known ?? { calls: 0 };
-      if (own.calls >= tier.concurrency) return "concurrency";
+      if (byCaller.get(caller) >= tier.concurrency) return "concurrency";
       if (calls >= overload.callsInFlight) return "overload";
       if (costUnits >= overload.heavyCostUnits) {
         const loaded = calls >= overload.heavyCallsInFlight || heavyCalls >= overload.heavyParallel;
@@ -44,22 +33,13 @@ export function createLoadGate({ loopDelayMs }: Readonly<{ loopDelayMs: () => nu
         heavyCalls += 1;
       }
       calls += 1;
-      own.calls += 1;
-      if (known === undefined) byCaller.set(caller, own);
-      else if (own.calls === 1) resting -= 1;
+      byCaller.increase(caller);
       return undefined;
     },
     leave: (caller, costUnits, overload) => {
       calls -= 1;
       if (costUnits >= overload.heavyCostUnits) heavyCalls -= 1;
-      const own = byCaller.get(caller);
-      if (own === undefined) return;
-      own.calls -= 1;
-      if (own.calls > 0) return;
-      resting += 1;
-      if (resting <= restingCallers) return;
-      byCaller = new Map([...byCaller].filter(([, { calls: underWay }]) => underWay > 0));
-      resting = 0;
+      byCaller.decrease(caller);
     },
   };
 }

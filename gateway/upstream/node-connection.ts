@@ -65,7 +65,7 @@ export class NodeConnection implements Disposable {
   readonly #turn: TurnWait;
   /** Time since which it is idle, in the clock's milliseconds. */
   idleSince = 0;
-  share: { places: number } | undefined;
+  share: number | undefined;
 
   constructor(address: NodeAddress, limits: Limits, dependencies: ConnectionDependencies) {
     this.#address = address;

@@ -1,0 +1,50 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { KeyPlaces } from "./key-places.ts";
+import { measureHeap } from "./testing/heap-size.ts";
+
+/** Keys of few lengths, among them some that differ only where a long key is not looked at: they have one hash. */
+const anyKey = fc.oneof(
+  fc.nat(40).map((number) => `public 192.0.2.${number}`),
+  fc.nat(9).map((number) => `${"a".repeat(200)}${number}${"b".repeat(200)}`),
+  fc.constantFrom("", "key ключ", "key 鍵"),
+);
+
+it("finds each key's place, whichever keys came and went", () => {
+  fc.assert(
+    fc.property(fc.array(anyKey, { maxLength: 300 }), (keys) => {
+      const places = new KeyPlaces();
+      const expected = new Map<string, number>();
+      const free = Array.from({ length: 100 }, (_, place) => place).toReversed();
+      for (const key of keys) {
+        const place = expected.get(key);
+        expect(places.find(key)).toBe(place);
+        if (place === undefined) {
+          const next = free.pop() ?? 0;
+          places.add(key, next);
+          expected.set(key, next);
+        } else {
+          places.delete(place);
+          expected.delete(key);
+          free.push(place);
+        }
+        expect(places.size).toBe(expected.size);
+      }
+      for (const key of keys) expect(places.find(key)).toBe(expected.get(key));
+    }),
+  );
+});
+
+it("keeps nothing of a text that a part of a key was cut from", () => {
+  const places = new KeyPlaces();
+  const textBytes = 16_384;
+  const keys = 1_000;
+  const before = measureHeap();
+  for (let place = 0; place < keys; place += 1) {
+    const text = Buffer.alloc(textBytes, `203.0.113.7 client-${place} `).toString("latin1");
+    const key = `public ${text.slice(0, 19)}`;
+    if (places.find(key) === undefined) places.add(`${key} ${place}`, place);
+  }
+  expect(places.size).toBe(keys);
+  expect(measureHeap() - before).toBeLessThan((keys * textBytes) / 10);
+});
