@@ -14,6 +14,12 @@ it("keeps the latest entries, and an entry that is set again keeps its age", () 
   ]);
 });
 
+it("makes the value of a key that has none, also in the place of a displaced one", () => {
+  const entries = new LatestEntries<string>(2);
+  const made = ["a", "b", "a", "c", "b", "a"].map((key, at) => entries.getOrMake(key, () => `${key} ${at}`));
+  expect(made).toEqual(["a 0", "b 1", "a 0", "c 3", "b 1", "a 5"]);
+});
+
 it("takes a new client in microseconds when it remembers 100,000", () => {
   const entries = new LatestEntries<number>(100_000);
   const startedAt = performance.now();

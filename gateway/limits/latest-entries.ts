@@ -30,6 +30,15 @@ export class LatestEntries<Value> {
     this.#values[place] = value;
   }
 
+  /** Returns the value of a key, which is made if it has none. */
+  getOrMake(key: string, make: () => Value): Value {
+    const known = this.get(key);
+    if (known !== undefined) return known;
+    const value = make();
+    this.#values[this.#add(key)] = value;
+    return value;
+  }
+
   #add(key: string): number {
     let place = this.#places.size;
     if (place === this.#most) {

@@ -41,18 +41,12 @@ export function createProcessRateLimiter(
   { now }: Readonly<{ now: () => number }>,
 ): RateLimiter & Readonly<{ clients: () => number }> {
   const accounts = new LatestEntries<Account>(options.clients);
-  const findOrCreateAccount = (key: string) => {
-    let account = accounts.get(key);
-    if (account === undefined) {
-      account = { requestsFullAt: 0, unitsFullAt: 0 };
-      accounts.set(key, account);
-    }
-    return account;
-  };
+  const findOrCreateAccount = (key: string) => accounts.getOrMake(key, createAccount);
   const acquire = (key: string, costUnits: number, rates: Rates) => {
     const account = findOrCreateAccount(key);
-    forgetLowerRates(account, rates, now());
-    return charge(account, costUnits, rates, now());
+    const at = now();
+    forgetLowerRates(account, rates, at);
+    return charge(account, costUnits, rates, at);
   };
   return {
     clients: () => accounts.size,
@@ -61,11 +55,16 @@ export function createProcessRateLimiter(
     waitFor: (key, costUnits, rates) => {
       const account = accounts.get(key);
       if (account === undefined) return undefined;
-      forgetLowerRates(account, rates, now());
-      return charge({ ...account }, costUnits, rates, now());
+      const at = now();
+      forgetLowerRates(account, rates, at);
+      return charge({ ...account }, costUnits, rates, at);
     },
     owe: (key, costUnits, rates) => chargeDebt(findOrCreateAccount(key), costUnits, rates, now()),
   };
+}
+
+function createAccount(): Account {
+  return { requestsFullAt: 0, unitsFullAt: 0 };
 }
 
 /**
