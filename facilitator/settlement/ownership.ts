@@ -22,7 +22,15 @@ export type Ownership = Readonly<{
   forgetRefused: (id: Hex, owner: string) => Promise<void>;
   /** Whether a seller verified a payment once at most, besides what was refused. */
   verifiedOnce: (id: Hex, owner: string) => Promise<boolean>;
+  /**
+   * Forgets notes of a time, but for those of a payment's owner that keep it from a second success. Looks at about `max` of them,
+   * and returns where the next step begins; undefined when there is none.
+   */
+  forgetNotes: (place: NotesPlace, max: number) => Promise<number | undefined>;
 }>;
+
+/** A time in which payments were last verified, in milliseconds since 1970, without its end. */
+export type NotesPlace = Readonly<{ fromMs: number; beforeMs: number }>;
 
 /** Owner of what nobody can own any more; no caller has this name. */
 const closed = "closed";
@@ -37,6 +45,12 @@ const ofVerification = "chain_id = $1 AND id = $2 AND owner = $3";
 const forgetFirstSql = `DELETE FROM verification WHERE ${ofVerification} AND times = 1`;
 const forgetLaterSql = `UPDATE verification SET times = times - 1 WHERE ${ofVerification} AND times > 1`;
 const verifiedSql = "SELECT times FROM verification WHERE chain_id = $1 AND id = $2 AND owner = $3 AND times > 1";
+
+const stepEndSql = "SELECT at_ms FROM verification WHERE at_ms >= $1 AND at_ms < $2 ORDER BY at_ms LIMIT 1 OFFSET $3";
+// One verification of a payment on record says no more than none, and another one would be refused.
+const forgetNotesSql = `DELETE FROM verification WHERE at_ms >= $1 AND at_ms < $2 AND (times = 1 OR NOT EXISTS (
+  SELECT 1 FROM settlement WHERE settlement.chain_id = verification.chain_id AND settlement.id = verification.id
+    AND settlement.owner = verification.owner))`;
 
 /** Creates the ownership of one chain's settlements over a store that has the ledger's tables. */
 export function createOwnership(
@@ -58,6 +72,12 @@ export function createOwnership(
       await store.change(forgetLaterSql, [chainId, id, owner]);
     },
     verifiedOnce: async (id, owner) => (await store.rows(verifiedSql, [chainId, id, owner])).length === 0,
+    forgetNotes: async ({ fromMs, beforeMs }, max) => {
+      const [end] = await store.rows(stepEndSql, [fromMs, beforeMs, max]);
+      const nextMs = end && Math.max(Number(end["at_ms"]), fromMs + 1);
+      await store.change(forgetNotesSql, [fromMs, nextMs ?? beforeMs]);
+      return nextMs;
+    },
   };
 }
 

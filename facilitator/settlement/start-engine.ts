@@ -1,8 +1,10 @@
+import { pauseInBackground } from "#daemon/time.ts";
 import type { Engine, EngineDependencies, EngineOptions } from "./engine.ts";
 import { startLedgerComparison, type ComparedLedger } from "./comparison/ledger-comparison.ts";
-import { createFinishedSettlements, startRetention } from "./ledger/finished-settlements.ts";
+import { createFinishedSettlements } from "./ledger/finished-settlements.ts";
 import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { openLedgerStore } from "./ledger/open-ledger.ts";
+import { startRetention } from "./ledger/retention.ts";
 import { createOwnership, type Ownership } from "./ownership.ts";
 import { startSharedEngine } from "./leader/shared-settler.ts";
 import { createSharedLedger } from "./leader/shared-ledger.ts";
@@ -22,7 +24,7 @@ export async function startEngine(options: EngineOptions, dependencies: EngineDe
   resources.use(store);
   const ledger = createLedger(options, { store, clock, guard: async () => undefined });
   const ownership = createOwnership(options, { store, clock });
-  resources.use(startRetention({ retentionDays }, { ledger, clock, log }));
+  resources.use(startRetention({ retentionDays }, { ledger, ownership, clock, pause: pauseInBackground, log }));
   const engine = isShared
     ? startSharedEngine(options, { ...dependencies, shared: createSharedLedger(options, { store, clock }) })
     : await startSoleEngine(options, { ...dependencies, ledger, ownership });

@@ -30,7 +30,8 @@ export const attempt: Attempt = {
 };
 
 const second: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 3n, signedAtMs: 2_000 };
-const settled = { state: "settled", transaction: attempt.hash } as const;
+/** The outcome of {@link settlement}. */
+export const settled = { state: "settled", transaction: attempt.hash } as const;
 
 /** Time of the ledgers that are tested here. */
 export const contractMs = 1_000;
@@ -114,11 +115,24 @@ function testJournal(scene: Scene): void {
   test("only what was finished long ago is forgotten", async () => {
     await using ledger = await scene();
     await ledger.begin([{ settlement, attempt }]);
-    expect(await ledger.prune(5_000)).toBe(0);
+    expect(await ledger.prune(5_000, 10)).toBe(0);
     await ledger.finish(new Map([[settlement.id, settled]]));
-    expect(await ledger.prune(1_000)).toBe(0);
-    expect(await ledger.prune(1_001)).toBe(1);
+    expect(await ledger.prune(1_000, 10)).toBe(0);
+    expect(await ledger.prune(1_001, 10)).toBe(1);
     expect(await ledger.progress(settlement.id)).toBeUndefined();
+  });
+
+  test("no more is forgotten at a time than may be", async () => {
+    await using ledger = await scene();
+    const numbered = [1, 2, 3].map((number) => `0x${String(number).repeat(64)}` as const);
+    for (const id of numbered) {
+      const begun = { settlement: { ...settlement, id, authorizationNonce: id }, attempt: { ...attempt, hash: id } };
+      await ledger.begin([begun]);
+      await ledger.finish(new Map([[id, { ...settled, transaction: id }]]));
+    }
+    expect([await ledger.prune(1_001, 2), await ledger.prune(1_001, 2), await ledger.prune(1_001, 2)]).toEqual([
+      2, 1, 0,
+    ]);
   });
 }
 
@@ -171,34 +185,6 @@ function testOwners(scene: Scene): void {
     expect(await ledger.progress(settlement.id)).toEqual({ state: "begun", owner: undefined });
     const taken = await Promise.all(["a", "b", "c", "d"].map((name) => acquire(settlement.id, name)));
     expect(taken.filter(Boolean)).toHaveLength(1);
-  });
-
-  test("counts how often each seller verified a payment, and forgets it with old settlements", async () => {
-    await using ledger = await scene();
-    const { noteVerified, verifiedOnce } = ledger.ownership;
-    const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
-    expect(await answers()).toEqual([true, true]);
-    await Promise.all([noteVerified(settlement.id, owner), noteVerified(settlement.id, "another")]);
-    expect(await answers()).toEqual([true, true]);
-    await noteVerified(settlement.id, owner);
-    expect(await answers()).toEqual([false, true]);
-    await ledger.prune(1_001);
-    expect(await answers()).toEqual([true, true]);
-  });
-
-  test("forgets a verification that was refused, and none of the others", async () => {
-    await using ledger = await scene();
-    const { noteVerified, forgetRefused, verifiedOnce } = ledger.ownership;
-    for (let times = 0; times < 3; times += 1) await noteVerified(settlement.id, owner);
-    const answers: boolean[] = [];
-    for (let times = 0; times < 3; times += 1) {
-      await forgetRefused(settlement.id, owner);
-      answers.push(await verifiedOnce(settlement.id, owner));
-    }
-    expect(answers).toEqual([false, true, true]);
-    await forgetRefused(settlement.id, owner);
-    for (let times = 0; times < 2; times += 1) await noteVerified(settlement.id, owner);
-    expect(await verifiedOnce(settlement.id, owner)).toBe(false);
   });
 
   test("of many who close a settlement, one does, and nobody owns it any more", async () => {

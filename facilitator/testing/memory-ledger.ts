@@ -74,15 +74,14 @@ export function createMemoryLedger(database: MemoryDatabase, link: Link, writer:
         if (row !== undefined) rows.deleteChildless(tables, row.settlementId);
       }),
     unfinished: () => runStatement(link, "unfinished", () => rows.listBegun(tables)),
-    prune: (beforeMs) => runStatement(link, "prune", () => forgetFinished(tables, beforeMs)),
+    prune: (beforeMs, max) => runStatement(link, "prune", () => forgetFinished(tables, beforeMs, max)),
   };
 }
 
-function forgetFinished({ settlements, attempts, verifications }: rows.Tables, beforeMs: number): number {
-  for (const [key, { atMs }] of verifications) if (atMs < beforeMs) verifications.delete(key);
-  const old = [...settlements.values()].filter(
-    ({ finishedAtMs }) => finishedAtMs !== undefined && finishedAtMs < beforeMs,
-  );
+function forgetFinished({ settlements, attempts }: rows.Tables, beforeMs: number, max: number): number {
+  const old = [...settlements.values()]
+    .filter(({ finishedAtMs }) => finishedAtMs !== undefined && finishedAtMs < beforeMs)
+    .slice(0, max);
   for (const { settlement } of old) {
     settlements.delete(settlement.id);
     for (const [hash, { settlementId }] of attempts) if (settlementId === settlement.id) attempts.delete(hash);
@@ -190,15 +189,16 @@ function createOwnership({ tables, nowMs }: MemoryDatabase, link: Link): Ownersh
     noteVerified: (id, owner) =>
       runStatement(link, "noteVerified", () => {
         const times = (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) + 1;
-        tables.verifications.set(`${id} ${owner}`, { times, atMs: nowMs() });
+        tables.verifications.set(`${id} ${owner}`, { id, owner, times, atMs: nowMs() });
       }),
     forgetRefused: (id, owner) =>
       runStatement(link, "forgetRefused", () => {
         const { times, atMs } = tables.verifications.get(`${id} ${owner}`) ?? { times: 0, atMs: 0 };
-        if (times > 1) tables.verifications.set(`${id} ${owner}`, { times: times - 1, atMs });
+        if (times > 1) tables.verifications.set(`${id} ${owner}`, { id, owner, times: times - 1, atMs });
         else tables.verifications.delete(`${id} ${owner}`);
       }),
     verifiedOnce: (id, owner) =>
       runStatement(link, "verifiedOnce", () => (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) <= 1),
+    forgetNotes: (place, max) => runStatement(link, "forgetNotes", () => rows.deleteNotes(tables, place, max)),
   };
 }

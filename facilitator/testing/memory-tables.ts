@@ -1,5 +1,6 @@
 import type { Hex } from "#x402/hex.ts";
 import { toAuthorizationKey } from "../settlement/ledger/rows.ts";
+import type { NotesPlace } from "../settlement/ownership.ts";
 import type { Attempt, Outcome, Settlement, Unfinished } from "../settlement/settlement.ts";
 
 /** A row of table `settlement`. */
@@ -11,12 +12,15 @@ export type SettlementRow = Readonly<{
 
 type AttemptRow = Readonly<{ settlementId: Hex; attempt: Attempt }>;
 
+/** A row of table `verification`. */
+type VerificationRow = Readonly<{ id: Hex; owner: string; times: number; atMs: number }>;
+
 /** The settlement ledger's tables in memory, without chain ids. Rows are replaced and never changed, so that copying the maps keeps a state. */
 export type Tables = {
   settlements: Map<Hex, SettlementRow>;
   attempts: Map<Hex, AttemptRow>;
   unsent: Map<Hex, string>;
-  verifications: Map<string, Readonly<{ times: number; atMs: number }>>;
+  verifications: Map<string, VerificationRow>;
 };
 
 /** Creates empty tables. */
@@ -87,6 +91,24 @@ export function listBegun(tables: Tables): readonly Unfinished[] {
 export function deleteChildless(tables: Tables, id: Hex): void {
   const isBegun = tables.settlements.get(id)?.outcome === undefined;
   if (isBegun && listAttempts(tables, id).length === 0) tables.settlements.delete(id);
+}
+
+/** Deletes notes of a time, but those of owners who verified what is on record more than once. Returns where the next step begins. */
+export function deleteNotes(
+  { settlements, verifications }: Tables,
+  { fromMs, beforeMs }: NotesPlace,
+  max: number,
+): number | undefined {
+  const old = [...verifications]
+    .filter(([, { atMs }]) => atMs >= fromMs && atMs < beforeMs)
+    .toSorted(([, a], [, b]) => a.atMs - b.atMs);
+  const end = old[max]?.[1].atMs;
+  const nextMs = end === undefined ? undefined : Math.max(end, fromMs + 1);
+  for (const [key, { id, owner, times, atMs }] of old) {
+    const isKept = times > 1 && settlements.get(id)?.settlement.owner === owner;
+    if (atMs < (nextMs ?? beforeMs) && !isKept) verifications.delete(key);
+  }
+  return nextMs;
 }
 
 /** Replaces a row by another with the same id. */

@@ -10,9 +10,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { createLedger, type Ledger } from "#facilitator/settlement/ledger/ledger.ts";
+import { noteLifeMs } from "#facilitator/settlement/ledger/retention.ts";
 import { sqliteLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
 import { sampleAttempt, sampleSettlement } from "#facilitator/testing/sample-settlement.ts";
 import type { Hex } from "#x402/hex.ts";
@@ -74,13 +76,14 @@ async function startSmall(
   name: string,
   fill: (ledgerPath: string) => Promise<void>,
   env: Readonly<Record<string, string>> = {},
+  options: Readonly<{ args?: readonly string[] }> = {},
 ) {
   const own = join(folder, name);
   mkdirSync(own);
   const ledgerPath = join(own, "ledger.sqlite");
   await fill(ledgerPath);
   const place = { rpcUrl: tap.url, token: chain.token, ledgerPath, env };
-  const service = await startSmallService("facilitator", buildFacilitatorEnvironment(place));
+  const service = await startSmallService("facilitator", buildFacilitatorEnvironment(place), options);
   const post = async (path: string) =>
     (await ask(`${service.urls["facilitator"]}${path}`, JSON.stringify(await signPayment(chain.token)))).text;
   return {
@@ -92,6 +95,19 @@ async function startSmall(
     },
     metrics: async () => (await fetch(`${service.urls["facilitator-operations"]}/metrics`)).text(),
   };
+}
+
+/** Puts notes of verified payments that nobody settled into a ledger: so many, last verified so long ago, from a number on. */
+async function noteVerified(path: string, notes: readonly Readonly<{ from: number; count: number; agoMs: number }>[]) {
+  const own = { path, migrations: sqliteLedgerMigrations, rival: "the facilitator", setting: "ledger.path" };
+  await using store = openSqliteStore(own);
+  for (const { from, count, agoMs } of notes) {
+    await store.change(
+      `WITH RECURSIVE numbers (number) AS (SELECT $1 UNION ALL SELECT number + 1 FROM numbers WHERE number < $2)
+       INSERT INTO verification SELECT 1672, '0x' || number, 'a seller', 2, $3 FROM numbers`,
+      [from, from + count - 1, Date.now() - agoMs],
+    );
+  }
 }
 
 /** Lists the lines of the facilitator's log about an event. */
@@ -148,6 +164,26 @@ it("changes that wait for the audit log's disk", async () => {
     { "event.action": "audit-lines-lost", message: expect.stringMatching(/^6 changes are missing here/) },
   ]);
   await facilitator.expectServing();
+});
+
+it("notes of verified payments that nobody settles", async () => {
+  const [old, young] = [40_000, 1_000];
+  const fill = (path: string) =>
+    noteVerified(path, [
+      { from: 1, count: old, agoMs: noteLifeMs + minuteMs },
+      { from: old + 1, count: young, agoMs: noteLifeMs - 10 * minuteMs },
+    ]);
+  const settingsPath = join(folder, "facilitator.json");
+  writeFileSync(settingsPath, "{}");
+  // Others may read its ledger meanwhile.
+  const args = ["--settings", settingsPath, "--hand-over"];
+  await using facilitator = await startSmall("notes", fill, {}, { args });
+  using ledger = new DatabaseSync(join(folder, "notes", "ledger.sqlite"), { readOnly: true });
+  const notes = () => ledger.prepare("SELECT count(*) AS notes FROM verification").get()?.["notes"];
+  await facilitator.settle();
+  await until("those of more than an hour are forgotten", generousMs, () => Number(notes()) <= young);
+  await facilitator.expectServing();
+  expect(notes()).toBe(young);
 });
 
 /** The settlements by whose receipts the ledger is compared, in the order in which they were requested, and the most at a time. */

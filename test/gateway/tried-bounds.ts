@@ -95,6 +95,7 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
     "changes that wait for the audit log's disk",
     "receipts that one look of the comparison of ledger and chain requests",
     "mismatches of ledger and chain that are remembered",
+    "notes of verified payments that nobody settles",
   ],
   sidecar: [
     "what the page remembers",

@@ -3,6 +3,7 @@ import { createSharedLedger } from "#facilitator/settlement/leader/shared-ledger
 import { createFinishedSettlements } from "#facilitator/settlement/ledger/finished-settlements.ts";
 import { postgresLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
 import { contractMs, openLedgerOver, testLedger } from "#facilitator/testing/ledger-contract.ts";
+import { testNotes } from "#facilitator/testing/notes-contract.ts";
 import { ageTerms, testSharedLedger } from "#facilitator/testing/shared-ledger-contract.ts";
 import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { openTestStore } from "./postgres-place.ts";
@@ -21,6 +22,7 @@ describe.skipIf(missing !== undefined)(
       openTestStore(await server.createDatabase(), "gatehouse_facilitator", postgresLedgerMigrations);
 
     testLedger(async () => openLedgerOver(await open()));
+    testNotes(async () => openLedgerOver(await open()));
 
     it("reads what was settled on from a place, the oldest first", async () => {
       await using store = await open();

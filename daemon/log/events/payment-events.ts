@@ -107,7 +107,7 @@ export const paymentEvents = {
   "settlements-forgotten": { level: "info", means: "Settlements older than `retentionDays` were forgotten." },
   "settlements-not-forgotten": {
     level: "error",
-    means: "Old settlements can't be forgotten; it is tried again in an hour.",
+    means: "Old settlements can't be forgotten; it is tried again in ten minutes.",
     act: "Look at the database of the facilitator.",
   },
   "settlement-diagnosed": {

@@ -90,7 +90,7 @@ function guardWrites(write: Write, ledger: Ledger): Ledger {
     finish: (outcomes) => write(() => ledger.finish(outcomes)),
     withdraw: (attempt) => write(() => ledger.withdraw(attempt)),
     unfinished: () => write(() => ledger.unfinished()),
-    prune: (before) => write(() => ledger.prune(before)),
+    prune: (...prune) => write(() => ledger.prune(...prune)),
   };
 }
 

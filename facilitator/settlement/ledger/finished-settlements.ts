@@ -1,9 +1,7 @@
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { Logger } from "#daemon/log/log.ts";
 import type { Settlement } from "../settlement.ts";
 import { toSettlement } from "./rows.ts";
-import type { Ledger } from "./ledger.ts";
 
 /** A settlement that the ledger says is settled, the transaction that did it, and when that was noted, in milliseconds since 1970. */
 export type FinishedSettlement = Readonly<{ settlement: Settlement; transaction: Hex; finishedAtMs: number }>;
@@ -37,36 +35,6 @@ export function createFinishedSettlements(
         transaction: String(row["transaction_hash"]) as Hex,
         finishedAtMs: Number(row["finished_at_ms"]),
       }));
-    },
-  };
-}
-
-const dayMs = 86_400_000;
-const pruneIntervalMs = 3_600_000;
-
-/** Forgets settlements that were finished long ago, now and every hour. Disposing of it ends that. */
-export function startRetention(
-  { retentionDays }: Readonly<{ retentionDays: number }>,
-  { ledger, clock, log }: Readonly<{ ledger: Pick<Ledger, "prune">; clock: () => number; log: Logger }>,
-): AsyncDisposable {
-  const prune = async () => {
-    try {
-      const settlements = await ledger.prune(clock() - retentionDays * dayMs);
-      if (settlements > 0)
-        log.info({ event: "settlements-forgotten", settlements, retentionDays }, "forgot old settlements");
-    } catch (error) {
-      log.error(
-        { event: "settlements-not-forgotten", err: error },
-        "can't forget old settlements; trying again in an hour",
-      );
-    }
-  };
-  let pruning = prune();
-  const timer = setInterval(() => (pruning = prune()), pruneIntervalMs).unref();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      clearInterval(timer);
-      await pruning;
     },
   };
 }

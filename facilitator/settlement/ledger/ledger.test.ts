@@ -5,17 +5,21 @@ import { afterAll, describe } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { sqliteLedgerMigrations } from "./schema.ts";
 import { contractMs, openLedgerOver, testLedger } from "../../testing/ledger-contract.ts";
+import { testNotes } from "../../testing/notes-contract.ts";
 import { ageTerms, testSharedLedger } from "../../testing/shared-ledger-contract.ts";
 import { createSharedLedger } from "../leader/shared-ledger.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-ledger-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const openOwn = async (name: string) => {
+  const place = { path: join(folder, `${name}.sqlite`), rival: "the other test", setting: "ledger.path" };
+  return openLedgerOver(openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }));
+};
+
 describe("settlement ledger in SQLite", () => {
-  testLedger(async (name) => {
-    const place = { path: join(folder, `${name}.sqlite`), rival: "the other test", setting: "ledger.path" };
-    return openLedgerOver(openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }));
-  });
+  testLedger(openOwn);
+  testNotes(openOwn);
 });
 
 describe("settlement ledger in a SQLite file that two processes share for a while", () => {

@@ -31,8 +31,8 @@ export type Ledger = Readonly<{
   /** Forgets a transaction that no node took, and its settlement if it has no other. */
   withdraw: (attempt: Attempt) => Promise<void>;
   unfinished: () => Promise<readonly Unfinished[]>;
-  /** Forgets what was finished, or only verified, before the time given. Returns how many settlements those were. */
-  prune: (beforeMs: number) => Promise<number>;
+  /** Forgets settlements that were finished before the time given, the oldest first, `max` at most. Returns how many those were. */
+  prune: (beforeMs: number, max: number) => Promise<number>;
 }>;
 
 export type LedgerDependencies = Readonly<{
@@ -59,9 +59,8 @@ const deleteAttemptSql = "DELETE FROM attempt WHERE chain_id = $1 AND hash = $2 
 const deleteChildlessSql = `DELETE FROM settlement WHERE chain_id = $1 AND state = 'begun' AND id = $2
   AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)`;
 
-const deleteVerificationsSql = "DELETE FROM verification WHERE at_ms < $1";
-
-const deleteFinishedSql = "DELETE FROM settlement WHERE state <> 'begun' AND finished_at_ms < $1";
+const deleteFinishedSql = `DELETE FROM settlement WHERE (chain_id, id) IN (SELECT chain_id, id FROM settlement
+  WHERE state <> 'begun' AND finished_at_ms < $1 ORDER BY finished_at_ms LIMIT $2)`;
 
 /** Creates the ledger of one chain over a store that has its tables. */
 export function createLedger(
@@ -94,10 +93,7 @@ export function createLedger(
         if (row !== undefined) await connection.change(deleteChildlessSql, [chainId, String(row["settlement_id"])]);
       }),
     unfinished: () => store.transaction((connection) => readUnfinished(connection, chainId)),
-    prune: async (beforeMs) => {
-      await store.change(deleteVerificationsSql, [beforeMs]);
-      return store.change(deleteFinishedSql, [beforeMs]);
-    },
+    prune: (beforeMs, max) => store.change(deleteFinishedSql, [beforeMs, max]),
   };
 }
 

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { createLog } from "#daemon/log/log.ts";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import { StoreError } from "#daemon/sql/store.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import { sampleMs } from "../../testing/sample-settlement.ts";
+import { createOwnership, type Ownership } from "../ownership.ts";
+import { createLedger } from "./ledger.ts";
+import { noteLifeMs, retentionIntervalMs, retentionStep, startRetention } from "./retention.ts";
+import { sqliteLedgerMigrations } from "./schema.ts";
+
+const chainId = 1_672;
+
+/** A ledger with notes of payments that nobody settled, and retention whose waits end when the test says so. */
+function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
+  const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
+  const store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
+  const state = { nowMs: sampleMs, lines: [] as string[] };
+  const clock = () => state.nowMs;
+  const ownership = createOwnership({ chainId }, { store, clock });
+  const ledger = createLedger({ chainId }, { store, clock, guard: async () => undefined });
+  const waits: { ms: number; end: () => void }[] = [];
+  const retention = startRetention(
+    { retentionDays: 90 },
+    {
+      ledger,
+      ownership: { ...ownership, ...change },
+      clock,
+      pause: async (ms, signal) => {
+        if (signal?.aborted === true) return;
+        const { promise, resolve } = Promise.withResolvers<void>();
+        waits.push({ ms, end: resolve });
+        signal?.addEventListener("abort", () => resolve());
+        await promise;
+      },
+      log: createLog({ service: "test", level: "error" }, { write: (line) => void state.lines.push(line) }),
+    },
+  );
+  return {
+    state,
+    /** Waits until the retention waits, and returns for how long. */
+    nextWait: async () => {
+      await until("it waits", generousMs, async () => waits.length > 0);
+      return waits[0]?.ms;
+    },
+    endWait: () => waits.shift()?.end(),
+    verify: async (count: number) => {
+      for (let at = 0; at < count; at += 1) await ownership.noteVerified(`0x${at}`, `seller at ${state.nowMs}`);
+    },
+    notes: async () => (await store.rows("SELECT count(*) AS notes FROM verification"))[0]?.["notes"],
+    stop: () => retention[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await retention[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("a note of a payment that nobody settles is forgotten after an hour, and not before", async () => {
+  await using scene = openScene();
+  await scene.verify(3);
+  expect(await scene.nextWait()).toBe(retentionIntervalMs);
+  scene.state.nowMs += noteLifeMs;
+  await scene.verify(2);
+  scene.endWait();
+  expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionIntervalMs, 5]);
+  scene.state.nowMs += 1;
+  scene.endWait();
+  expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionIntervalMs, 2]);
+});
+
+test("many notes are forgotten in steps, and a stop comes between two", async () => {
+  await using scene = openScene();
+  await scene.nextWait();
+  for (let steps = 0; steps < 3; steps += 1) {
+    scene.state.nowMs += 1;
+    await scene.verify(retentionStep.rowsMax);
+  }
+  scene.state.nowMs += noteLifeMs + 1;
+  scene.endWait();
+  expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionStep.pauseMs, 2 * retentionStep.rowsMax]);
+  scene.endWait();
+  expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionStep.pauseMs, retentionStep.rowsMax]);
+  await scene.stop();
+  expect(await scene.notes()).toBe(retentionStep.rowsMax);
+});
+
+test("what fails is reported, and tried again later", async () => {
+  await using scene = openScene({ forgetNotes: () => Promise.reject(new StoreError("the database is away")) });
+  expect(await scene.nextWait()).toBe(retentionIntervalMs);
+  expect(scene.state.lines).toHaveLength(1);
+  scene.endWait();
+  expect(await scene.nextWait()).toBe(retentionIntervalMs);
+  expect(scene.state.lines[1]).toContain("trying again in ten minutes");
+});

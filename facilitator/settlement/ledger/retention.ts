@@ -1,0 +1,82 @@
+import type { Logger } from "#daemon/log/log.ts";
+import type { Pause } from "#daemon/time.ts";
+import type { Ownership } from "../ownership.ts";
+import type { Ledger } from "./ledger.ts";
+
+/**
+ * Time that a note of a verified payment outlives its last verification while no settlement of it is on record. A seller settles when
+ * its work is done; one that works for longer may get a success for each of several copies.
+ */
+export const noteLifeMs = 3_600_000;
+
+/** Most rows that one step forgets, on the thread that serves payments, and the time that it has until the next one. */
+export const retentionStep = { rowsMax: 500, pauseMs: 10 };
+
+export const retentionIntervalMs = 600_000;
+
+const dayMs = 86_400_000;
+
+export type RetentionDependencies = Readonly<{
+  ledger: Pick<Ledger, "prune">;
+  ownership: Pick<Ownership, "forgetNotes">;
+  clock: () => number;
+  pause: Pause;
+  log: Logger;
+}>;
+
+/**
+ * Forgets settlements that were finished long ago, and notes of payments that nobody settled, now and every ten minutes. Disposing of it
+ * ends that after the step that is being made.
+ */
+export function startRetention(
+  { retentionDays }: Readonly<{ retentionDays: number }>,
+  { ledger, ownership, clock, pause, log }: RetentionDependencies,
+): AsyncDisposable {
+  const stop = new AbortController();
+  const { signal } = stop;
+
+  const forgetSettlements = async (beforeMs: number): Promise<number> => {
+    let forgotten = 0;
+    while (!signal.aborted) {
+      const rows = await ledger.prune(beforeMs, retentionStep.rowsMax);
+      forgotten += rows;
+      if (rows < retentionStep.rowsMax) break;
+      await pause(retentionStep.pauseMs, signal);
+    }
+    return forgotten;
+  };
+  const forgetNotes = async (beforeMs: number): Promise<void> => {
+    let fromMs: number | undefined = 0;
+    while (!signal.aborted) {
+      fromMs = await ownership.forgetNotes({ fromMs, beforeMs }, retentionStep.rowsMax);
+      if (fromMs === undefined) return;
+      await pause(retentionStep.pauseMs, signal);
+    }
+  };
+  const forgetOld = async (): Promise<void> => {
+    try {
+      const settlements = await forgetSettlements(clock() - retentionDays * dayMs);
+      if (settlements > 0)
+        log.info({ event: "settlements-forgotten", settlements, retentionDays }, "forgot old settlements");
+      await forgetNotes(clock() - noteLifeMs);
+    } catch (error) {
+      log.error(
+        { event: "settlements-not-forgotten", err: error },
+        "can't forget old settlements; trying again in ten minutes",
+      );
+    }
+  };
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await forgetOld();
+      await pause(retentionIntervalMs, signal);
+    }
+  };
+  const running = run();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}

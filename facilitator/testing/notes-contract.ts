@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { attempt, contractMs, settled, settlement, type LedgerUnderTest } from "./ledger-contract.ts";
+
+/** Defines the tests of notes that every settlement ledger has to pass. `open` opens its own empty one for a name. */
+export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): void {
+  let count = 0;
+  const scene = async () => {
+    const opened = await open(`notes-${(count += 1)}`);
+    const { ownership } = opened;
+    const ledger = opened.ledgerFor(async () => undefined);
+    return { ...ledger, ownership, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+  };
+  const owner = "the first";
+  const [all, most] = [{ fromMs: 0, beforeMs: contractMs + 1 }, 10];
+
+  test("counts how often each seller verified a payment, until the notes are old", async () => {
+    await using ledger = await scene();
+    const { noteVerified, verifiedOnce, forgetNotes } = ledger.ownership;
+    const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
+    expect(await answers()).toEqual([true, true]);
+    await Promise.all([noteVerified(settlement.id, owner), noteVerified(settlement.id, "another")]);
+    expect(await answers()).toEqual([true, true]);
+    await noteVerified(settlement.id, owner);
+    expect(await answers()).toEqual([false, true]);
+    expect(await forgetNotes({ fromMs: 0, beforeMs: contractMs }, most)).toBeUndefined();
+    expect(await answers()).toEqual([false, true]);
+    expect(await forgetNotes(all, most)).toBeUndefined();
+    expect(await answers()).toEqual([true, true]);
+  });
+
+  test("several verified copies stay noted for the owner of a payment on record, as long as it is there, and for nobody else", async () => {
+    await using ledger = await scene();
+    const { noteVerified, verifiedOnce, forgetNotes } = ledger.ownership;
+    const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
+    for (const name of [owner, owner, "another", "another"]) await noteVerified(settlement.id, name);
+    await ledger.begin([{ settlement, attempt }]);
+    await forgetNotes(all, most);
+    expect(await answers()).toEqual([false, true]);
+    await ledger.finish(new Map([[settlement.id, settled]]));
+    await forgetNotes(all, most);
+    expect(await answers()).toEqual([false, true]);
+    await ledger.prune(contractMs + 1, most);
+    await forgetNotes(all, most);
+    expect(await answers()).toEqual([true, true]);
+  });
+
+  test("a step of forgetting ends soon, and says where the next one begins", async () => {
+    await using ledger = await scene();
+    const { noteVerified, verifiedOnce, forgetNotes } = ledger.ownership;
+    for (const name of [owner, owner, "another", "another"]) await noteVerified(settlement.id, name);
+    const place = { fromMs: 0, beforeMs: contractMs + 10 };
+    const next = await forgetNotes(place, 1);
+    expect(next, "what is of one millisecond is not split").toBe(contractMs);
+    expect(await verifiedOnce(settlement.id, owner)).toBe(false);
+    const last = await forgetNotes({ ...place, fromMs: next ?? Number.NaN }, 1);
+    expect(await verifiedOnce(settlement.id, owner)).toBe(true);
+    expect(await forgetNotes({ ...place, fromMs: last ?? Number.NaN }, 1)).toBeUndefined();
+  });
+
+  test("forgets a verification that was refused, and none of the others", async () => {
+    await using ledger = await scene();
+    const { noteVerified, forgetRefused, verifiedOnce } = ledger.ownership;
+    for (let times = 0; times < 3; times += 1) await noteVerified(settlement.id, owner);
+    const answers: boolean[] = [];
+    for (let times = 0; times < 3; times += 1) {
+      await forgetRefused(settlement.id, owner);
+      answers.push(await verifiedOnce(settlement.id, owner));
+    }
+    expect(answers).toEqual([false, true, true]);
+    await forgetRefused(settlement.id, owner);
+    for (let times = 0; times < 2; times += 1) await noteVerified(settlement.id, owner);
+    expect(await verifiedOnce(settlement.id, owner)).toBe(false);
+  });
+}
