@@ -44,8 +44,10 @@ export type FacilitatorDependencies = Readonly<{
   /** Gets each settlement before anybody else does. */
   audit?: Pick<AuditLog, "add"> | undefined;
   metrics: Registry;
-  /** Milliseconds since 1970, as `Date.now` has them. */
+  /** Milliseconds since 1970, as `Date.now` has them: for what is stored, and what is held against an authorization's times. */
   clock: () => number;
+  /** Milliseconds since some instant, which no clock that is set changes: for how long something took. */
+  monotonicMs: () => number;
   /** Aborts when the process is to stop: calls of `settle` that wait are answered within `settlement.drainMs` then. */
   signal: AbortSignal;
   /** Whether another process takes this one's place while it still serves: the two share the ledger. Default: it is this one's alone, unless it is a database. */
@@ -94,7 +96,7 @@ export type Facilitator = AsyncDisposable &
  */
 export async function createFacilitator(
   options: FacilitatorOptions,
-  { log, metrics: registry, clock, signal, audit, isHandedOver }: FacilitatorDependencies,
+  { log, metrics: registry, clock, monotonicMs, signal, audit, isHandedOver }: FacilitatorDependencies,
 ): Promise<Facilitator> {
   const { chain: chainOptions, settlement, ledger } = options;
   const metrics = createFacilitatorMetrics([registry]);
@@ -104,7 +106,7 @@ export async function createFacilitator(
   const { rpcUrl, rpcTimeoutMs: timeoutMs } = chainOptions;
   const rpc = resources.use(createBatchingClient({ url: rpcUrl, timeoutMs }, { observe: metrics.observeRpc }));
   const chain = createChain({ rpc });
-  const fees = createFeeQuotes(settlement, { chain, clock });
+  const fees = createFeeQuotes(settlement, { chain, monotonicMs });
   const assets = listAcceptedAssets(options);
   const { gasLimit } = settlement;
   const about = { chainId: chainOptions.id, rpcUrl, nativeDecimals: chainOptions.nativeDecimals, gasLimit };
@@ -116,13 +118,13 @@ export async function createFacilitator(
     checkOnChain(payment, { signer: signer.address, gasLimit }, { chain: createChain({ rpc, place }) });
   const check = (payment: SignedPayment, { waiting }: Caller) =>
     checkFrom(payment, { line: "verifying", caller: "", ...waiting });
-  const recent = createRecentVerdicts({ entriesMax: settlement.inFlightMax }, { clock });
+  const recent = createRecentVerdicts({ entriesMax: settlement.inFlightMax }, { monotonicMs });
   const checkAgain = async (payment: SignedPayment) =>
     recent.acquireGood(payment) ? undefined : checkFrom(payment, { line: "settling", caller: "" });
   const engine = resources.use(
     await startEngine(
       { settlement, ledger, chainId: chainOptions.id, isHandedOver },
-      { chain, fees, signer, check: checkAgain, clock, pause, random: Math.random, signal, log, audit },
+      { chain, fees, signer, check: checkAgain, clock, monotonicMs, pause, random: Math.random, signal, log, audit },
     ),
   );
   const { webSocketUrl } = chainOptions;
@@ -134,7 +136,7 @@ export async function createFacilitator(
   const { inFlight, oldestMs, nextNonce, comparison } = engine;
   metrics.watch({ inFlight, oldestMs, nextNonce, comparison, signerBalance: watch.signerBalance });
   const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
-  const transfersFor = createTransfers({ network, assets, payees }, { engine, check, recent, clock, log });
+  const transfersFor = createTransfers({ network, assets, payees }, { engine, check, recent, clock, monotonicMs, log });
   const schemes = await Promise.all(
     knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );

@@ -1,4 +1,5 @@
 import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
+import { systemClock } from "#daemon/clock.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
@@ -23,10 +24,11 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
   start: async (settings, { log, metrics, mask, resources, signal, configuration, isHandedOver, yields, leaves }) => {
     refuseServingAnybody(settings);
     const { listen, apiKeys } = settings;
+    const { monotonicMs } = systemClock;
     const auditing = { service: facilitatorSettings.service, log, mask, clock: Date.now };
     const audit = resources.use(openLedgerAudit(settings, { defaultLedgerPath, isHandedOver }, auditing));
     const service = resources.use(
-      await createFacilitator(settings, { log, metrics, clock: Date.now, signal, audit, isHandedOver }),
+      await createFacilitator(settings, { log, metrics, clock: Date.now, monotonicMs, signal, audit, isHandedOver }),
     );
     const port = followPort(signal);
     const readiness = () => judgeReadiness({ ...service.readiness().checks, payments: port.check() });

@@ -14,7 +14,7 @@ function quotesFor(baseFeePerGas: bigint | undefined, tip: bigint, maxFeePerGasG
     },
     priorityFee: async () => tip,
   } as Partial<Chain> as Chain;
-  const quotes = createFeeQuotes({ maxFeePerGasGwei }, { chain, clock: () => nowMs });
+  const quotes = createFeeQuotes({ maxFeePerGasGwei }, { chain, monotonicMs: () => nowMs });
   return { quotes, asked: () => asked, pass: (ms: number) => (nowMs += ms) };
 }
 

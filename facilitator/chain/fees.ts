@@ -1,4 +1,5 @@
 import * as Value from "ox/Value";
+import type { Clock } from "#daemon/clock.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 
@@ -19,19 +20,19 @@ const quoteAgeMaxMs = 2_000;
  */
 export function createFeeQuotes(
   { maxFeePerGasGwei }: Readonly<{ maxFeePerGasGwei: number }>,
-  { chain, clock }: Readonly<{ chain: Chain; clock: () => number }>,
+  { chain, monotonicMs }: Readonly<{ chain: Chain }> & Pick<Clock, "monotonicMs">,
 ): FeeQuotes {
   const limit = computeFeeLimit(maxFeePerGasGwei);
   let last: Readonly<{ fees: Fees; quotedAtMs: number }> | undefined;
   return {
     quote: async () => {
-      if (last !== undefined && clock() - last.quotedAtMs < quoteAgeMaxMs) return last.fees;
+      if (last !== undefined && monotonicMs() - last.quotedAtMs < quoteAgeMaxMs) return last.fees;
       const [{ baseFeePerGas }, tip] = await Promise.all([chain.head(), chain.priorityFee()]);
       if (baseFeePerGas === undefined) {
         throw new ChainError("bad_answer", "the chain's blocks have no baseFeePerGas; EIP-1559 is required");
       }
       const fees = computeFees(baseFeePerGas, tip, limit);
-      last = { fees, quotedAtMs: clock() };
+      last = { fees, quotedAtMs: monotonicMs() };
       return fees;
     },
   };

@@ -19,7 +19,7 @@ function payment(name: string, change: Partial<SignedPayment> = {}): SignedPayme
 
 function remember(entriesMax = 100) {
   const time = { nowMs: 1_000 };
-  return { time, recent: createRecentVerdicts({ entriesMax }, { clock: () => time.nowMs }) };
+  return { time, recent: createRecentVerdicts({ entriesMax }, { monotonicMs: () => time.nowMs }) };
 }
 
 test("a signature is recovered once; another one for the same payment by itself, and an invalid one again and again", () => {

@@ -1,3 +1,4 @@
+import type { Clock } from "#daemon/clock.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { SignatureCheck, SignedPayment } from "#x402/signed-payment.ts";
 
@@ -8,7 +9,7 @@ export const verdictFreshMs = 2_000;
 export type RecentVerdicts = Readonly<{
   /** Checks the payer's signature: by an earlier check of this very signature, else by `recover`. */
   isSigned: SignatureCheck;
-  /** Notes that the chain, queried at that time, would take the payment. */
+  /** Notes that the chain, queried at that time of the monotonic clock, would take the payment. */
   noteGood: (payment: SignedPayment, verifiedAtMs: number) => void;
   /**
    * Whether the chain's word about a payment that is to be settled still counts. It counts once, and what it said of the payer's other
@@ -22,14 +23,14 @@ export type RecentVerdicts = Readonly<{
 /** Creates the memory of at most `entriesMax` payments; the oldest go first. */
 export function createRecentVerdicts(
   { entriesMax }: Readonly<{ entriesMax: number }>,
-  { clock }: Readonly<{ clock: () => number }>,
+  { monotonicMs }: Pick<Clock, "monotonicMs">,
 ): RecentVerdicts {
   /** Call data by payment: it holds the signature in its one form. */
   const signed = new Map<Hex, Hex>();
   const payers = new Map<string, PayerVerdicts>();
 
   const forgetPayer: RecentVerdicts["forgetPayer"] = (payment) =>
-    keep(payers, namePayer(payment), { changedAtMs: clock(), verifiedAtMs: new Map() }, entriesMax);
+    keep(payers, namePayer(payment), { changedAtMs: monotonicMs(), verifiedAtMs: new Map() }, entriesMax);
   return {
     isSigned: ({ id, callData }, recover) => {
       if (signed.get(id) === callData) return true;
@@ -48,7 +49,7 @@ export function createRecentVerdicts(
     acquireGood: (payment) => {
       const verifiedAtMs = payers.get(namePayer(payment))?.verifiedAtMs.get(payment.id);
       forgetPayer(payment);
-      return verifiedAtMs !== undefined && clock() - verifiedAtMs < verdictFreshMs;
+      return verifiedAtMs !== undefined && monotonicMs() - verifiedAtMs < verdictFreshMs;
     },
     forgetPayer,
   };

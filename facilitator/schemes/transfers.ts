@@ -26,13 +26,14 @@ export type TransferDependencies = Readonly<{
   check: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
   recent: Pick<RecentVerdicts, "isSigned" | "noteGood" | "forgetPayer">;
   clock: () => number;
+  monotonicMs: () => number;
   log: Logger;
 }>;
 
 /** Creates what schemes settle with, for each caller: transfers by EIP-3009, whatever scheme they were signed for. */
 export function createTransfers(
   { network, assets, payees }: TransferOptions,
-  { engine, check, recent, clock, log }: TransferDependencies,
+  { engine, check, recent, clock, monotonicMs, log }: TransferDependencies,
 ): (caller: Caller) => Transfers {
   // Anybody can have the same payment refused, or its settlement reported again, any number of times.
   const refusals = createBoundedLog(log);
@@ -47,10 +48,10 @@ export function createTransfers(
   const judge = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
     const recorded = await engine.progress(payment);
     if (recorded !== undefined) return refuseRecorded(recorded, caller);
-    const verifiedAtMs = clock();
+    const verifiedAtMs = monotonicMs();
     const refusal =
       refusePayee(payment.payTo, payees) ??
-      refuseTime(payment.authorization, verifiedAtMs) ??
+      refuseTime(payment.authorization, clock()) ??
       (await check(payment, caller));
     if (refusal === undefined) recent.noteGood(payment, verifiedAtMs);
     return refusal;

@@ -26,6 +26,7 @@ export type EngineDependencies = Readonly<{
   signer: TransactionSigner;
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
   clock: () => number;
+  monotonicMs: () => number;
   pause: Pause;
   /** From 0 up to 1. */
   random: () => number;

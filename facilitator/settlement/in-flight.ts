@@ -2,7 +2,10 @@ import type { Hex } from "#x402/hex.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Attempt, Settlement } from "./settlement.ts";
 
-/** A settlement under way. Its state changes; whoever changes it does so without an await between reading and writing. */
+/**
+ * A settlement under way. Its state changes; whoever changes it does so without an await between reading and writing. Its times are the
+ * monotonic clock's, in milliseconds.
+ */
 export type InFlight = {
   readonly settlement: Settlement;
   /** Answer to those who wait, or the error for which nothing was sent. Never rejects. */
@@ -10,8 +13,10 @@ export type InFlight = {
   readonly end: (answer: SettleAnswer | Error) => void;
   /** Signed and journalled transactions, oldest first; empty while nothing was sent. */
   attempts: readonly Attempt[];
-  /** Time at which a node was last given one of the transactions; 0 if none was since this process began. */
-  sentAtMs: number;
+  /** Time at which a node was last given one of the transactions; undefined if none was since this process began. */
+  sentAtMs: number | undefined;
+  /** Time since which the newest transaction offers its fee: by its age on the wall clock, where an earlier process signed it. */
+  pricedAtMs: number;
   /** Caller that gets a success; undefined if nobody does for now. */
   owner: string | undefined;
   /** Waits for the submitter, which will sign a transaction for it. */
@@ -39,7 +44,10 @@ export type InFlightBook = Readonly<{
 }>;
 
 /** Creates an empty book. */
-export function createInFlightBook({ clock }: Readonly<{ clock: () => number }>): InFlightBook {
+export function createInFlightBook({
+  clock,
+  monotonicMs,
+}: Readonly<{ clock: () => number; monotonicMs: () => number }>): InFlightBook {
   const byId = new Map<Hex, InFlight>();
   const idByAuthorization = new Map<string, Hex>();
   return {
@@ -53,7 +61,8 @@ export function createInFlightBook({ clock }: Readonly<{ clock: () => number }>)
         ended: promise,
         end: resolve,
         attempts,
-        sentAtMs: 0,
+        sentAtMs: undefined,
+        pricedAtMs: monotonicMs() - computeAge(attempts.at(-1), clock()),
         owner: settlement.owner,
         queued: false,
         abandoned: false,
@@ -80,6 +89,11 @@ export function createInFlightBook({ clock }: Readonly<{ clock: () => number }>)
       return byId.values().reduce((oldest, { settlement }) => Math.max(oldest, nowMs - settlement.begunAtMs), 0);
     },
   };
+}
+
+/** Computes the age of a transaction by the wall clock; 0 if there is none, or if the clock was ahead when it was signed. */
+function computeAge(attempt: Attempt | undefined, nowMs: number): number {
+  return attempt === undefined ? 0 : Math.max(0, nowMs - attempt.signedAtMs);
 }
 
 function formatAuthorizationKey({ asset, payer, authorizationNonce }: Settlement): string {

@@ -25,6 +25,7 @@ export type SettlingDependencies = Readonly<{
   fees: FeeQuotes;
   signer: TransactionSigner;
   clock: () => number;
+  monotonicMs: () => number;
   pause: Pause;
   /** From 0 up to 1. */
   random: () => number;

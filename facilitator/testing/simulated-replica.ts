@@ -80,6 +80,7 @@ export function startSimulatedReplica(name: string, clockRate: number, shared: S
       return isUsed ? { reason: reason.nonceUsed, message: "the chain says that it is used" } : undefined;
     },
     clock: () => Math.floor(scheduler.nowMs()),
+    monotonicMs: scheduler.nowMs,
     pause,
     random: scheduler.random,
     signal: stopping.signal,

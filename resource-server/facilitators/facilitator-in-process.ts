@@ -7,6 +7,7 @@ import {
   type FacilitatorOptions,
 } from "#facilitator/facilitator.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
+import { systemClock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
@@ -59,7 +60,7 @@ export async function createFacilitatorInProcess(
       },
       settlement: planSettlementWithin(shutdown.graceMs),
     },
-    dependencies,
+    { ...dependencies, monotonicMs: systemClock.monotonicMs },
   );
   dependencies.yields(facilitator.yieldTerm);
   const followed = rememberFitness();

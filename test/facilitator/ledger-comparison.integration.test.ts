@@ -31,6 +31,7 @@ test("a settlement that the chain forgets is counted and named in the log, until
       log: pino({ level: "error" }, { write: (line: string) => void lines.push(line) }),
       metrics,
       clock: () => Date.now() + aheadMs,
+      monotonicMs: () => performance.now(),
       signal: new AbortController().signal,
     },
   );

@@ -72,8 +72,9 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     {
       engine,
       check: async () => undefined,
-      recent: createRecentVerdicts({ entriesMax: 10 }, { clock }),
+      recent: createRecentVerdicts({ entriesMax: 10 }, { monotonicMs: clock }),
       clock,
+      monotonicMs: clock,
       log,
     },
   );

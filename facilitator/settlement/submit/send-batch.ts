@@ -9,7 +9,14 @@ import type { Nonces } from "./nonces.ts";
 import type { Attempt } from "../settlement.ts";
 
 export type SendDependencies = SigningDependencies &
-  Readonly<{ chain: Chain; ledger: Ledger; fees: FeeQuotes; book: InFlightBook; log: Logger }>;
+  Readonly<{
+    chain: Chain;
+    ledger: Ledger;
+    fees: FeeQuotes;
+    book: InFlightBook;
+    monotonicMs: () => number;
+    log: Logger;
+  }>;
 
 /** Result of sending a batch: the number of transactions signed, and the jobs that need another one at once. */
 export type SentBatch = Readonly<{ signed: number; again: readonly Job[] }>;
@@ -27,7 +34,7 @@ export function createSendBatch(
   options: SigningOptions,
   dependencies: SendDependencies,
 ): (jobs: readonly Job[]) => Promise<SentBatch> {
-  const { chain, ledger, nonces, fees, signer, clock } = dependencies;
+  const { chain, ledger, nonces, fees, signer, monotonicMs } = dependencies;
   let noncesAreStale = true;
   return async (jobs) => {
     const nextNonce =
@@ -39,7 +46,8 @@ export function createSendBatch(
     await recordBatch(signed, ledger, nonces);
     for (const { job, attempt } of signed) {
       job.entry.attempts = [...job.entry.attempts, attempt];
-      job.entry.sentAtMs = clock();
+      job.entry.sentAtMs = monotonicMs();
+      job.entry.pricedAtMs = job.entry.sentAtMs;
       job.entry.lostSinceMs = undefined;
       job.entry.diagnosed = undefined;
     }
@@ -79,7 +87,7 @@ async function send(chain: Chain, rawTransaction: SignedJob["attempt"]["rawTrans
 
 /** Handles a transaction that the node did not take. Returns whether its job needs another one, because its nonce is someone else's. */
 async function handleUntaken(
-  { job: { entry, replaced }, attempt }: SignedJob,
+  { job: { entry, replaced }, attempt, pricedBeforeMs }: SignedJob,
   outcome: Exclude<SendOutcome, { kind: "accepted" }>,
   { ledger, nonces, book, log }: SendDependencies,
 ): Promise<boolean> {
@@ -106,6 +114,7 @@ async function handleUntaken(
   log.warn({ event: "transaction-refused", ...facts }, "the node refused a transaction");
   await ledger.withdraw(attempt);
   entry.attempts = entry.attempts.filter(({ hash }) => hash !== attempt.hash);
+  entry.pricedAtMs = pricedBeforeMs;
   if (replaced === undefined) nonces.release(attempt.nonce);
   if (entry.attempts.length === 0) {
     book.end(entry, new ChainError("refused", `the node refused the settlement: ${outcome.message}`));
@@ -116,8 +125,8 @@ async function handleUntaken(
 /** A transaction to be made: with its own nonce, or in the place of an older one. */
 export type Job = Readonly<{ entry: InFlight; replaced: Attempt | undefined }>;
 
-/** A job with its signed transaction. */
-type SignedJob = Readonly<{ job: Job; attempt: Attempt }>;
+/** A job with its signed transaction, and the time since which the one before it offers its fee. */
+type SignedJob = Readonly<{ job: Job; attempt: Attempt; pricedBeforeMs: number }>;
 
 /** Chain and fee limits of the transactions to sign. */
 type SigningOptions = Readonly<{
@@ -150,6 +159,7 @@ function signBatch(
     const { asset, callData } = entry.settlement;
     const transaction = { chainId: options.chainId, nonce, to: asset, data: callData, gas: BigInt(options.gasLimit) };
     const signed = signer.sign({ ...transaction, ...fees });
-    return [{ job, attempt: { ...signed, ...fees, signer: signer.address, nonce, signedAtMs: clock() } }];
+    const attempt = { ...signed, ...fees, signer: signer.address, nonce, signedAtMs: clock() };
+    return [{ job, attempt, pricedBeforeMs: entry.pricedAtMs }];
   });
 }

@@ -9,7 +9,7 @@ import { createSubmitter } from "./submitter.ts";
 function submitterWith(sendBatch: () => Promise<SentBatch>) {
   const lines: string[] = [];
   const log = createLog({ service: "test", level: "error" }, { write: (line) => void lines.push(line) });
-  const book = createInFlightBook({ clock: Date.now });
+  const book = createInFlightBook({ clock: Date.now, monotonicMs: () => 0 });
   let wakes = 0;
   const submitter = createSubmitter({ batchMax: 8 }, { book, log, sendBatch, onSent: () => (wakes += 1) });
   const entry = book.add(sampleSettlement, [sampleAttempt]);

@@ -8,7 +8,9 @@ import { createInFlightBook } from "../in-flight.ts";
 import type { Attempt } from "../settlement.ts";
 
 const { signer } = sampleAttempt;
-const nowMs = sampleMs;
+/** By the monotonic clock. */
+const nowMs = 1_000_000;
+const clocks = { clock: () => sampleMs, monotonicMs: () => nowMs };
 const settlement = sampleSettlement;
 
 function attempt(changes: Partial<Attempt> = {}): Attempt {
@@ -25,12 +27,12 @@ function receipt(changes: Partial<Receipt> = {}): Receipt {
 function seen(changes: Partial<Observation> & { receipt?: Receipt } = {}): Observation {
   const { receipt: only, ...rest } = changes;
   const receipts = new Map(only === undefined ? [] : [[only.transactionHash, only]]);
-  const head = { number: 100, timestamp: nowMs / 1_000, baseFeePerGas: 1n };
+  const head = { number: 100, timestamp: sampleMs / 1_000, baseFeePerGas: 1n };
   return { head, nextNonce: 5, signer, receipts, nowMs, ...rest };
 }
 
 function entry(attempts: readonly Attempt[] = [attempt()], changes: object = { sentAtMs: nowMs - 1_000 }) {
-  return Object.assign(createInFlightBook({ clock: Date.now }).add(settlement, attempts), changes);
+  return Object.assign(createInFlightBook(clocks).add(settlement, attempts), changes);
 }
 
 const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFeePerGasGwei: 1 };
@@ -100,11 +102,11 @@ test("past its end an authorization is looked into", () => {
 test("what waits is sent again now and then; after a restart at once", () => {
   expect(decide(entry(), seen(), options)).toEqual({ kind: "wait" });
   expect(decide(entry([attempt()], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
-  expect(decide(entry([attempt()], { sentAtMs: 0 }), seen(), options)).toEqual({ kind: "resend" });
+  expect(decide(entry([attempt()], {}), seen(), options)).toEqual({ kind: "resend" });
 });
 
 test("only the transaction that is next in line is worth a higher fee", () => {
-  const old = { signedAtMs: nowMs - 20_000 };
+  const old = { signedAtMs: sampleMs - 20_000 };
   expect(decide(entry([attempt(old)]), seen(), options)).toEqual({ kind: "replace" });
   expect(decide(entry([attempt({ ...old, nonce: 6 })]), seen(), options)).toEqual({ kind: "wait" });
   const twenty = Array.from({ length: 20 }, () => attempt(old));
@@ -112,14 +114,14 @@ test("only the transaction that is next in line is worth a higher fee", () => {
 });
 
 test("a fee that may not rise any more stays, and the same bytes are sent again", () => {
-  const atLimit = attempt({ signedAtMs: nowMs - 20_000, maxFeePerGas: 800_000_001n });
+  const atLimit = attempt({ signedAtMs: sampleMs - 20_000, maxFeePerGas: 800_000_001n });
   expect(decide(entry([atLimit]), seen(), options)).toEqual({ kind: "wait" });
   expect(decide(entry([atLimit], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
   expect(decide(entry([{ ...atLimit, maxFeePerGas: 800_000_000n }]), seen(), options)).toEqual({ kind: "replace" });
 });
 
 test("wanting a higher fee does not keep the same bytes from being sent again", () => {
-  const old = attempt({ signedAtMs: nowMs - 20_000 });
+  const old = attempt({ signedAtMs: sampleMs - 20_000 });
   expect(decide(entry([old], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
 });
 

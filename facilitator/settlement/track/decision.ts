@@ -13,6 +13,7 @@ export type Observation = Readonly<{
   nextNonce: number;
   signer: Hex;
   receipts: ReadonlyMap<Hex, Receipt>;
+  /** Milliseconds of the monotonic clock, as the times of a settlement under way are. */
   nowMs: number;
 }>;
 
@@ -68,9 +69,9 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
     return lostForMs >= lostAfterMs ? diagnoseWhenDue(entry, "lost", seen) : wait;
   }
   // Comes before `replace`, so that a fee that can't be had just now does not keep the node from getting the bytes again.
-  if (seen.nowMs - entry.sentAtMs >= resendAfterMs) return { kind: "resend" };
+  if (entry.sentAtMs === undefined || seen.nowMs - entry.sentAtMs >= resendAfterMs) return { kind: "resend" };
   const isNextInLine = newest.signer === seen.signer && newest.nonce === seen.nextNonce;
-  const isOld = seen.nowMs - newest.signedAtMs >= options.bumpAfterMs;
+  const isOld = seen.nowMs - entry.pricedAtMs >= options.bumpAfterMs;
   const isReplaced = isNextInLine && isOld && entry.attempts.length < attemptsMax && canPayMore(newest, options);
   return isReplaced ? { kind: "replace" } : wait;
 }

@@ -16,7 +16,7 @@ const settlement = { ...sampleSettlement, validBefore: sampleSettlement.validBef
 /** A settlement whose nonce another transaction has used, and that can't be sent again: nothing is ever signed. */
 function startLost() {
   const state = { nowMs: sampleMs, nextNonce: 6, submits: [] as number[], lines: [] as string[] };
-  const book = createInFlightBook({ clock: Date.now });
+  const book = createInFlightBook({ clock: () => sampleMs, monotonicMs: () => sampleMs });
   const entry = book.add(settlement, [sampleAttempt]);
   const chain = {
     head: async () => ({ number: 100, timestamp: Math.floor(state.nowMs / 1_000), baseFeePerGas: 1n }),
@@ -32,7 +32,7 @@ function startLost() {
     ledger: {} as TrackerDependencies["ledger"],
     nonces: createNonces(),
     submitter: { submit: () => state.submits.push(state.nowMs - sampleMs), replace: () => undefined },
-    clock: () => state.nowMs,
+    monotonicMs: () => state.nowMs,
     log: pino({ level: "info" }, { write: (line: string) => void state.lines.push(line) }),
   });
   const lookFor = async (durationMs: number) => {
@@ -67,7 +67,10 @@ test("a node that fails while the ledger can't be written fails the look, and no
   const unheard: unknown[] = [];
   const onUnheard = (error: unknown) => void unheard.push(error);
   process.on("unhandledRejection", onUnheard);
-  const [book, nodeDown] = [createInFlightBook({ clock: Date.now }), Promise.withResolvers<never>()];
+  const [book, nodeDown] = [
+    createInFlightBook({ clock: Date.now, monotonicMs: () => sampleMs }),
+    Promise.withResolvers<never>(),
+  ];
   const [settled, missing] = [`0x${"aa".repeat(32)}`, `0x${"bb".repeat(32)}`] as const;
   book.add(settlement, [{ ...sampleAttempt, hash: settled, nonce: 5 }]);
   const another = { id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
@@ -85,7 +88,7 @@ test("a node that fails while the ledger can't be written fails the look, and no
     ledger: { finish: () => Promise.reject(new Error("no ledger")) } as unknown as TrackerDependencies["ledger"],
     nonces: createNonces(),
     submitter: { submit: () => undefined, replace: () => undefined },
-    clock: () => sampleMs,
+    monotonicMs: () => sampleMs,
     log: pino({ level: "silent" }),
   });
   const looking = expect(tracker.look()).rejects.toThrow("no ledger");

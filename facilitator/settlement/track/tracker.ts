@@ -17,7 +17,7 @@ export type TrackerDependencies = Readonly<{
   nonces: Nonces;
   submitter: Pick<Submitter, "submit" | "replace">;
   signer: Hex;
-  clock: () => number;
+  monotonicMs: () => number;
   log: Logger;
   /** Gets outcomes before anybody else does. */
   onOutcomes?: ((outcomes: ReadonlyMap<InFlight, Outcome>) => Promise<void>) | undefined;
@@ -37,13 +37,13 @@ const diagnoseAgain = { initialMs: 1_000, maxMs: 30_000 };
 
 /** Creates the tracker of one signing account's transactions. */
 export function createTracker(options: DecisionOptions, dependencies: TrackerDependencies): Tracker {
-  const { chain, book, nonces, signer, clock, log } = dependencies;
+  const { chain, book, nonces, signer, monotonicMs, log } = dependencies;
   let gapSinceMs: number | undefined;
   return {
     look: async () => {
       const [head, nextNonce] = await Promise.all([chain.head(), chain.transactionCount(signer, "latest")]);
       const entries = [...book.all()].filter(({ attempts }) => attempts.length > 0);
-      const before: Observation = { head, nextNonce, signer, receipts: new Map(), nowMs: clock() };
+      const before: Observation = { head, nextNonce, signer, receipts: new Map(), nowMs: monotonicMs() };
       const seen = { ...before, receipts: await fetchReceipts(entries, before, chain) };
       nonces.rebase(nextNonce);
       for (const entry of entries) markLost(entry, seen);
