@@ -29,7 +29,8 @@ export const attempt: Attempt = {
   signedAtMs: 1_000,
 };
 
-const second: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 3n, signedAtMs: 2_000 };
+/** Its replacement, signed after the clock was set back. */
+const second: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 10n ** 20n, signedAtMs: 500 };
 /** The outcome of {@link settlement}. */
 export const settled = { state: "settled", transaction: attempt.hash } as const;
 
@@ -73,7 +74,7 @@ export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): vo
 type Scene = () => Promise<AsyncDisposable & Ledger & Readonly<{ ownership: Ownership }>>;
 
 function testJournal(scene: Scene): void {
-  test("what was begun is read back as it was, with its transactions in order", async () => {
+  test("what was begun is read back as it was, with its transactions in order, also when the clock was set back between them", async () => {
     await using ledger = await scene();
     await ledger.begin([{ settlement, attempt }]);
     await ledger.begin([{ settlement, attempt: second }]);

@@ -71,12 +71,12 @@ export function insertAttempt({ attempts }: Tables, settlementId: Hex, attempt: 
   attempts.set(attempt.hash, { settlementId, attempt });
 }
 
-/** Transactions of a settlement, in the order in which they were signed. */
+/** Transactions of a settlement, in the order in which they were signed: each offers more than the one before it. */
 export function listAttempts({ attempts }: Tables, id: Hex): readonly Attempt[] {
   return [...attempts.values()]
     .filter(({ settlementId }) => settlementId === id)
     .map(({ attempt }) => attempt)
-    .toSorted((a, b) => a.signedAtMs - b.signedAtMs || a.nonce - b.nonce);
+    .toSorted((a, b) => (a.maxFeePerGas < b.maxFeePerGas ? -1 : 1));
 }
 
 /** Settlements without an outcome, oldest first. */

@@ -38,7 +38,7 @@ const unsentAgeMaxMs = 3_600_000;
 
 const statesSql = `SELECT id, state, transaction_hash, reason, message, owner,
     (SELECT hash FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id
-      ORDER BY signed_at_ms DESC, nonce DESC LIMIT 1) AS newest
+      ORDER BY length(max_fee_per_gas) DESC, max_fee_per_gas DESC LIMIT 1) AS newest
   FROM settlement WHERE chain_id = $1 AND `;
 
 const waitingSql = `SELECT * FROM settlement WHERE chain_id = $1 AND state = 'begun'

@@ -50,9 +50,10 @@ const rivalSql = `SELECT 1 AS rival FROM settlement
 
 const begunSql = "SELECT * FROM settlement WHERE chain_id = $1 AND state = 'begun' ORDER BY begun_at_ms, id";
 
+// Each transaction of a settlement offers more than the one before it, whatever the clock was set to meanwhile.
 const attemptsSql = `SELECT attempt.* FROM attempt
   JOIN settlement ON settlement.chain_id = attempt.chain_id AND settlement.id = attempt.settlement_id
-  WHERE settlement.chain_id = $1 AND settlement.state = 'begun' ORDER BY attempt.signed_at_ms, attempt.nonce`;
+  WHERE settlement.chain_id = $1 AND settlement.state = 'begun' ORDER BY length(attempt.max_fee_per_gas), attempt.max_fee_per_gas`;
 
 const deleteAttemptSql = "DELETE FROM attempt WHERE chain_id = $1 AND hash = $2 RETURNING settlement_id";
 
