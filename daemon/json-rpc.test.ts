@@ -29,17 +29,35 @@ describe("one answer", () => {
     ["a result of null", { jsonrpc: "2.0", id: 1, result: null }, { ok: true, result: null }],
     ["a result with an error of null", { id: 1, result: "0x1", error: null }, { ok: true, result: "0x1" }],
     ["an error", { jsonrpc: "2.0", id: null, error }, { ok: false, error }],
+    ["an error without an id", { error }, { ok: false, error }],
     ["an error with data", { id: 1, error: { ...error, data: "0x" } }, { ok: false, error: { ...error, data: "0x" } }],
   ])("is %s", (_, message, answer) => {
-    expect(readAnswer(JSON.stringify(message))).toEqual(answer);
+    expect(readAnswer(JSON.stringify(message))).toEqual({ kind: "answer", answer });
   });
 
-  it.each(["", "<html>", "null", "7", "[]", "{}", '{"id":1}', '{"error":"Unauthorized"}', '{"error":{"message":"x"}}'])(
-    "is not %j",
+  it.each(["", "<html>"])("is not %j, which can't be parsed", (text) => {
+    expect(readAnswer(text)).toEqual({ kind: "not-json" });
+  });
+
+  it.each(["null", "7", "[]", "{}", '{"id":1}', '{"error":"Unauthorized"}', '{"error":{"message":"x"}}'])(
+    "is not %j, which holds neither result nor error",
     (text) => {
-      expect(readAnswer(text)).toBeUndefined();
+      expect(readAnswer(text)).toEqual({ kind: "not-json-rpc" });
     },
   );
+
+  it.each([
+    ["a result with another id", { id: 2, result: "0x1" }, "2"],
+    ["a result with the id as a string", { id: "1", result: "0x1" }, '"1"'],
+    ["a result with an id of null", { id: null, result: "0x1" }, "null"],
+    ["a result without an id", { result: "0x1" }, "none"],
+    ["an error with another id", { id: 2, error }, "2"],
+  ])("is not %s", (_, message, found) => {
+    expect(readAnswer(JSON.stringify(message))).toEqual({
+      kind: "another-id",
+      words: `the answer to another request (expected the id 1, found ${found})`,
+    });
+  });
 });
 
 describe("the answers to a batch", () => {

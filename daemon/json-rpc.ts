@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cutText } from "./secrets/cut-text.ts";
 
 /** A method with its positional parameters. */
 export type JsonRpcCall = Readonly<{ method: string; params: readonly unknown[] }>;
@@ -9,8 +10,11 @@ export type JsonRpcFailure = Readonly<{ code: number; message: string; data?: un
 /** An endpoint's answer to one call. */
 export type JsonRpcAnswer = Readonly<{ ok: true; result: unknown } | { ok: false; error: JsonRpcFailure }>;
 
+/** Id of a call that is sent alone. */
+const loneId = 1;
+
 /** Writes one call; `id` comes back with its answer. */
-export function writeCall({ method, params }: JsonRpcCall, id = 1): string {
+export function writeCall({ method, params }: JsonRpcCall, id = loneId): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method, params });
 }
 
@@ -22,14 +26,32 @@ export function writeCalls(calls: readonly JsonRpcCall[]): string {
 
 const failure = z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() });
 // Some endpoints send both members, one of them null, as JSON-RPC 1.0 had it.
-const response = z.object({ result: z.unknown().optional(), error: failure.nullish() });
+const response = z.object({ id: z.unknown().optional(), result: z.unknown().optional(), error: failure.nullish() });
 const placed = response.extend({ id: z.number() });
 
-/** Reads the answer to one call; undefined for text that is not JSON, and for JSON that is not a JSON-RPC response. */
-export function readAnswer(text: string): JsonRpcAnswer | undefined {
-  const read = response.safeParse(parseJson(text));
-  if (!read.success || (read.data.result === undefined && read.data.error === undefined)) return undefined;
-  return toAnswer(read.data);
+/** Text that came for one call: its answer, or what it is instead; `words` name the id that the call had, and the one that was found. */
+export type ReadAnswer = Readonly<
+  | { kind: "answer"; answer: JsonRpcAnswer }
+  | { kind: "not-json" | "not-json-rpc" }
+  | { kind: "another-id"; words: string }
+>;
+
+/**
+ * Reads the answer to a call that `writeCall` wrote without an id. A response with another id answers another request (section 5); an error may
+ * have none, where the endpoint could not read the request's.
+ */
+export function readAnswer(text: string): ReadAnswer {
+  const json = parseJson(text);
+  if (json === undefined) return { kind: "not-json" };
+  const read = response.safeParse(json);
+  if (!read.success || (read.data.result === undefined && read.data.error === undefined))
+    return { kind: "not-json-rpc" };
+  const { id } = read.data;
+  const answer = toAnswer(read.data);
+  const isOwn = id === loneId || (!answer.ok && (id === undefined || id === null));
+  if (isOwn) return { kind: "answer", answer };
+  const found = id === undefined ? "none" : cutText(JSON.stringify(id), 60);
+  return { kind: "another-id", words: `the answer to another request (expected the id ${loneId}, found ${found})` };
 }
 
 /** The answers to a request by the calls' places, or the one error that refuses all of it. */
@@ -49,7 +71,7 @@ export function readAnswers(text: string): JsonRpcAnswers | undefined {
   return refusal.success ? { ok: false, error: refusal.data.error } : undefined;
 }
 
-function toAnswer({ result, error }: z.infer<typeof response>): JsonRpcAnswer {
+function toAnswer({ result, error }: Pick<z.infer<typeof response>, "result" | "error">): JsonRpcAnswer {
   return error === undefined || error === null ? { ok: true, result } : { ok: false, error };
 }
 

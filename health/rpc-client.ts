@@ -79,6 +79,10 @@ function buildFailure(
       const message = `${where} answered ${method} with JSON that is not JSON-RPC; is it the node's RPC port?`;
       return new RpcFailure("NotJsonRpc", message);
     }
+    case "another-id": {
+      const message = `${where} answered ${method} with ${why.words}; is it the node's RPC port, or a proxy that mixes answers?`;
+      return new RpcFailure("NotJsonRpc", message);
+    }
   }
 }
 

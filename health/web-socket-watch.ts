@@ -2,7 +2,7 @@ import { cutText } from "#daemon/secrets/cut-text.ts";
 import { WebSocket } from "ws";
 import { UnresolvedNameError, watchLookup } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { writeCall } from "#daemon/json-rpc.ts";
+import { readAnswer, writeCall } from "#daemon/json-rpc.ts";
 import { poll, createRunningTimeout } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
@@ -94,6 +94,12 @@ async function openWebSocket(
 }
 
 function judge(text: string): Failure | undefined {
-  if (/"result"\s*:\s*"0x[0-9a-fA-F]+"/.test(text)) return undefined;
-  return { reason: "NotJsonRpc", words: `answered eth_blockNumber with ${JSON.stringify(cutText(text, 60))}` };
+  const read = readAnswer(text);
+  if (read.kind === "answer" && read.answer.ok && isQuantity(read.answer.result)) return undefined;
+  const found = read.kind === "another-id" ? read.words : JSON.stringify(cutText(text, 60));
+  return { reason: "NotJsonRpc", words: `answered eth_blockNumber with ${found}` };
+}
+
+function isQuantity(value: unknown): boolean {
+  return typeof value === "string" && /^0x[0-9a-fA-F]+$/.test(value);
 }

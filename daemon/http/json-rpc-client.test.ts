@@ -15,6 +15,9 @@ const answers: Record<string, (incoming: IncomingMessage, response: ServerRespon
   },
   "/refused": (_, response) =>
     response.writeHead(500).end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"busy"}}'),
+  "/mixed": (_, response) => response.end('{"jsonrpc":"2.0","id":"a","result":"0x1"}'),
+  "/unreadable": (_, response) =>
+    response.writeHead(400).end('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'),
   "/page": (_, response) => response.writeHead(404).end("<html>"),
   "/other": (_, response) => response.end('{"status":"ok"}'),
   "/moved": (_, response) => response.writeHead(301, { location: "/echo" }).end(),
@@ -85,7 +88,12 @@ it("gives an error that the endpoint answers, with whatever status, as a value",
   });
 });
 
+it("takes an error without the request's id as its refusal", async () => {
+  expect(await clientOf("/unreadable")("eth_chainId", [])).toMatchObject({ error: { message: "parse error" } });
+});
+
 it.each([
+  ["/mixed", { kind: "another-id", status: 200 }, 'the answer to another request (expected the id 1, found "a")'],
   ["/page", { kind: "not-json", status: 404, text: "<html>" }, "text that is not JSON (HTTP 404)"],
   [
     "/other",

@@ -1,6 +1,6 @@
 import type { Agent } from "node:http";
 import { BodyTooLargeError, readText } from "../bytes.ts";
-import { parseJson, readAnswer, writeCall, type JsonRpcAnswer } from "../json-rpc.ts";
+import { readAnswer, writeCall, type JsonRpcAnswer } from "../json-rpc.ts";
 import { createRunningTimeout } from "../time.ts";
 import { parseHttpEndpoint } from "./endpoint.ts";
 import { UnresolvedNameError } from "./name-lookup.ts";
@@ -31,7 +31,9 @@ export type NoJsonRpcAnswer =
   | Readonly<{ kind: "unreachable" | "timeout" | "too-large" }>
   | Readonly<{ kind: "unresolved"; hostname: string }>
   | Readonly<{ kind: "redirect"; status: number }>
-  | Readonly<{ kind: "not-json" | "not-json-rpc"; status: number; text: string }>;
+  | Readonly<{ kind: "not-json" | "not-json-rpc"; status: number; text: string }>
+  /** The answer to another request; `words` say by which id that is known. */
+  | Readonly<{ kind: "another-id"; status: number; words: string }>;
 
 /** An endpoint gave no JSON-RPC answer. Its message names neither URL nor method, which the caller knows. */
 export class NoJsonRpcAnswerError extends Error {
@@ -78,11 +80,19 @@ export function createJsonRpcClient(
 }
 
 function requireAnswer(text: string, status: number): JsonRpcAnswer {
-  const answer = readAnswer(text);
-  if (answer !== undefined) return answer;
-  const kind = parseJson(text) === undefined ? "not-json" : "not-json-rpc";
-  const found = kind === "not-json" ? "text that is not JSON" : "JSON that is not a JSON-RPC response";
-  throw new NoJsonRpcAnswerError({ kind, status, text }, `${found} (HTTP ${status})`);
+  const read = readAnswer(text);
+  switch (read.kind) {
+    case "answer":
+      return read.answer;
+    case "not-json":
+      throw new NoJsonRpcAnswerError({ kind: read.kind, status, text }, `text that is not JSON (HTTP ${status})`);
+    case "not-json-rpc": {
+      const found = `JSON that is not a JSON-RPC response (HTTP ${status})`;
+      throw new NoJsonRpcAnswerError({ kind: read.kind, status, text }, found);
+    }
+    case "another-id":
+      throw new NoJsonRpcAnswerError({ ...read, status }, read.words);
+  }
 }
 
 function toNoAnswerError(cause: unknown, over: AbortSignal, timeoutMs: number): NoJsonRpcAnswerError {

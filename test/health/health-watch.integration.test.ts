@@ -77,6 +77,14 @@ test("an RPC that answers HTML", async () => {
   );
 });
 
+test("an RPC that gives the answer to another request, as a proxy that mixes answers does", async () => {
+  await using node = await serve((_, response) => response.end('{"jsonrpc":"2.0","id":2,"result":"0x1"}'));
+  await using health = watch(node.url);
+  expect(await health.words("RpcAnswering", "NotJsonRpc")).toBe(
+    "http://node answered eth_blockNumber with the answer to another request (expected the id 1, found 2); is it the node's RPC port, or a proxy that mixes answers?",
+  );
+});
+
 test("an RPC that answers far too much", async () => {
   await using node = await serve((_, response) => {
     response.end("x".repeat(200_000));
@@ -275,6 +283,23 @@ test("a WebSocket that freezes while HTTP answers", async () => {
     "ws://node did not answer eth_blockNumber within 300 ms; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
   );
   expect(health.board.get("RpcAnswering")?.status).toBe("True");
+});
+
+test("a WebSocket that gives the answer to another request", async () => {
+  await using node = await serve(answersRpc({ ...good, eth_blockNumber: rising }));
+  node.server.on("upgrade", (request, socket, head) => {
+    node.sockets.handleUpgrade(request, socket, head, (client) => {
+      client.on("message", () => client.send('{"jsonrpc":"2.0","id":2,"result":"0x1"}'));
+    });
+  });
+  await using health = watch(node.url, {
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.url.replace("http", "ws"),
+    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
+    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET_INTERVAL_MS: "20",
+  });
+  expect(await health.words("WebSocketAnswering", "NotJsonRpc")).toBe(
+    "ws://node answered eth_blockNumber with the answer to another request (expected the id 1, found 2); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
+  );
 });
 
 test("credentials in the URL are sent and never shown", async () => {
