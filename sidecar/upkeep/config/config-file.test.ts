@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { deriveMeaning } from "#node/conf/meaning.ts";
-import { readConfigFile } from "./config-file.ts";
+import { explainFailure, readConfigFile } from "./config-file.ts";
 
 const limitBytes = 1_048_576;
 let directory: string;
@@ -97,6 +97,26 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
       ok: false,
       problem: { reason: "NotAFile", message },
     });
+  });
+
+  test.runIf(process.platform === "linux")("that its disk can't read", async () => {
+    // Its first page is never mapped, so that a read at its start is an I/O error, for root as well.
+    await symlink("/proc/self/mem", path);
+    const message = `${path} can't be read (EIO): its disk or its mount fails, not a right to it; \`dmesg\` and \`cat ${path} >/dev/null\` show why. Repair the disk, or mount it again.`;
+    expect(await readConfigFile(path, limitBytes)).toMatchObject({
+      ok: false,
+      problem: { reason: "Unreadable", message },
+    });
+  });
+
+  test.each([
+    ["EPERM", "(EPERM); let the sidecar's user read it."],
+    ["EMFILE", "(EMFILE): this process has no file descriptor left; it is tried again. Raise the limit"],
+    ["ENFILE", "(ENFILE): this machine has no file descriptor left; it is tried again. Raise the limit"],
+    ["ENOMEM", "(ENOMEM): this machine, or this container, has no memory left; `free -m` shows it."],
+    ["ESTALE", "(ESTALE): its disk or its mount fails, not a right to it; `dmesg` and `cat '/srv/my node.conf'"],
+  ])("that can't be read for %s", (code, words) => {
+    expect(explainFailure("/srv/my node.conf", code)).toContain(words);
   });
 
   test("that another user owns and this one may not read", async () => {

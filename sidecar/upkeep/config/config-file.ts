@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { lstat, readlink } from "node:fs/promises";
 import { dirname, join, parse, resolve } from "node:path";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { readRegularFile, RegularFileError, type RegularFile } from "#daemon/files/regular-file.ts";
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import type { ConfigProblem } from "#node/conf/problem.ts";
@@ -56,8 +57,26 @@ function buildFailedReading(path: string, cause: unknown): ConfigReading {
     return { ok: false, problem: { reason: "Vanished", message } };
   }
   if (code === "ELOOP") return buildNotAFileReading(path, code);
-  const message = `${path} can't be read (${code ?? words}); let the sidecar's user read it.`;
+  const message = `${path} can't be read ${explainFailure(path, code ?? words)}`;
   return { ok: false, problem: { reason: "Unreadable", message } };
+}
+
+/** Explains the system's error of a read, as the rest of "… can't be read". Pure. */
+export function explainFailure(path: string, code: string): string {
+  switch (code) {
+    case "EACCES":
+    case "EPERM":
+      return `(${code}); let the sidecar's user read it.`;
+    case "EMFILE":
+    case "ENFILE": {
+      const whose = code === "EMFILE" ? "this process" : "this machine";
+      return `(${code}): ${whose} has no file descriptor left; it is tried again. Raise the limit (ulimit -n, LimitNOFILE=, --ulimit nofile).`;
+    }
+    case "ENOMEM":
+      return `(${code}): this machine, or this container, has no memory left; \`free -m\` shows it.`;
+    default:
+      return `(${code}): its disk or its mount fails, not a right to it; \`dmesg\` and \`cat ${quoteShellWord(path)} >/dev/null\` show why. Repair the disk, or mount it again.`;
+  }
 }
 
 /** Builds the reading of what is not a file, whoever reads it: a directory, a pipe, a link that leads back to itself. */
