@@ -56,6 +56,13 @@ export const fileFaults: readonly Fault[] = [
     ({ node }) => rm(node.configPath),
   ),
   unusable(
+    "node.conf is on a disk that can't read it",
+    "Unreadable",
+    "…/node.conf can't be read (EIO): its disk or its mount fails, not a right to it",
+    // The first page of a process is never mapped: a read at its start is an I/O error.
+    replacedBy((path) => symlink("/proc/self/mem", path)),
+  ),
+  unusable(
     "node.conf is empty",
     "Empty",
     "…/node.conf is empty; expected a JSON object with a chain object.",

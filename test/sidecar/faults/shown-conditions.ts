@@ -71,7 +71,6 @@ const files: readonly ShownCondition[] = [
     ["The sidecar's state can't be written for another reason", "NotWritten", "wrong"],
     ["The file system of the sidecar's state hangs", "Hanging", "wrong"],
   ]),
-  ...buildRows("ConfigValid", [["The sidecar's user may not read node.conf", "Unreadable", "wrong"]]),
   ...buildRows("UpkeepCurrent", [
     ["Each look at the node fails", "Failing", "unknown"],
     ["A look at the node does not end", "Hanging", "unknown"],
