@@ -3,7 +3,15 @@ import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc
 import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.ts";
 
 /** Reason for which a JSON-RPC endpoint gave no usable answer. */
-export type RpcFailureReason = "Refused" | "NameUnresolved" | "TimedOut" | "NotJsonRpc" | "RpcError" | "TooLarge";
+export type RpcFailureReason =
+  | "Refused"
+  | "Closed"
+  | "Unreachable"
+  | "NameUnresolved"
+  | "TimedOut"
+  | "NotJsonRpc"
+  | "RpcError"
+  | "TooLarge";
 
 /** An endpoint that gave no usable answer; the message names its URL. */
 export class RpcFailure extends Error {
@@ -12,7 +20,7 @@ export class RpcFailure extends Error {
 
   /** Whether nothing listens on the port. What else can't be reached may run on: a reset, a network or DNS that fails, no descriptor left here. */
   get isPortClosed(): boolean {
-    return this.code === "Refused" && requestFailureCode(this.cause) === "ECONNREFUSED";
+    return this.code === "Refused";
   }
 
   constructor(code: RpcFailureReason, message: string, cause?: unknown) {
@@ -55,10 +63,8 @@ function buildFailure(
   { where, timeoutMs }: Readonly<{ where: string; timeoutMs: number }>,
 ): RpcFailure {
   switch (why.kind) {
-    case "unreachable": {
-      const message = `${where} can't be reached (${requestFailureCode(cause)}); is the node running, and is this its address?`;
-      return new RpcFailure("Refused", message, cause);
-    }
+    case "unreachable":
+      return buildUnreachable(requestFailureCode(cause), where, cause);
     case "unresolved": {
       const message = `the name ${why.hostname} can't be resolved: no name server answers. ${where} could not be reached; look at this host's name servers, or give an address in place of the name. On Docker a container that is stopped has no name.`;
       return new RpcFailure("NameUnresolved", message, cause);
@@ -84,6 +90,18 @@ function buildFailure(
       return new RpcFailure("NotJsonRpc", message);
     }
   }
+}
+
+/** Codes of a connection that was taken, and ended before the answer was whole. */
+const closedCodes: ReadonlySet<string> = new Set(["ECONNRESET", "ECONNABORTED", "EPIPE", "HPE_INVALID_EOF_STATE"]);
+
+function buildUnreachable(code: string, where: string, cause: unknown): RpcFailure {
+  if (closedCodes.has(code)) {
+    const message = `${where} took the connection and closed it before its answer was whole (${code}); look at the node's log, and at that of a proxy before it.`;
+    return new RpcFailure("Closed", message, cause);
+  }
+  const message = `${where} can't be reached (${code}); is the node running, and is this its address?`;
+  return new RpcFailure(code === "ECONNREFUSED" ? "Refused" : "Unreachable", message, cause);
 }
 
 function describeNotJson(text: string, status: number): string {

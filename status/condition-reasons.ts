@@ -8,7 +8,7 @@ const nodeCliFailures = ["NotFound", "NotExecutable", "TimedOut", "TooMuchOutput
 export const conditionReasons = {
   RpcAnswering: {
     True: ["Answering"],
-    False: ["Refused", "NameUnresolved", "TimedOut", "NotJsonRpc", "RpcError", "TooLarge"],
+    False: ["Refused", "Closed", "Unreachable", "NameUnresolved", "TimedOut", "NotJsonRpc", "RpcError", "TooLarge"],
     Unknown: ["LookFailed"],
   },
   ChainIdExpected: { True: ["Expected"], False: ["AnotherChain"], Unknown: ["LookFailed"] },

@@ -77,6 +77,8 @@ function describeChecks(conditions: readonly Condition[]): string {
 /** Causes whose title alone says too little of a node that is down. */
 const shortCauses: Readonly<Record<string, string>> = {
   "RpcAnswering Refused": "Its RPC refuses connections.",
+  "RpcAnswering Closed": "Its RPC closes connections before it has answered.",
+  "RpcAnswering Unreachable": "Its RPC can't be reached from here.",
   "RpcAnswering NameUnresolved": "Its name can't be resolved, so nobody knows.",
   "RpcAnswering TimedOut": "Its RPC does not answer in time.",
   "RpcAnswering NotJsonRpc": "Something other than a node answers at its address.",

@@ -62,6 +62,13 @@ test("what has its own cause keeps its own card, the more urgent first", () => {
   expect(headline(...apart)).toBe("Node down: Its RPC refuses connections. 2 more below.");
 });
 
+test.each([
+  ["Closed", "Its RPC closes connections before it has answered."],
+  ["Unreachable", "Its RPC can't be reached from here."],
+])("a node whose RPC is %s is not said to refuse connections", (reason, words) => {
+  expect(headline(condition("RpcAnswering", reason))).toBe(`Node down: ${words}`);
+});
+
 test("a restart that runs is what is going on, and nobody has to do anything", () => {
   const restarting = [...nodeGone.slice(0, 4), condition("RestartSettled", "Running")];
   expect(shown(restarting)).toEqual(["working: RestartSettled Running (4)"]);

@@ -45,7 +45,9 @@ test("only a closed port shows that what answers later began after it: a node th
   resets = false;
   await health.words("RpcAnswering", "Answering");
   resets = true;
-  expect(await health.words("RpcAnswering", "Refused")).toContain("can't be reached (ECONNRESET)");
+  expect(await health.words("RpcAnswering", "Closed")).toBe(
+    "http://node took the connection and closed it before its answer was whole (ECONNRESET); look at the node's log, and at that of a proxy before it.",
+  );
   resets = false;
   await health.words("RpcAnswering", "Answering");
   expect(health.current().startedAfterMs).toBeUndefined();
@@ -59,6 +61,22 @@ test("only a closed port shows that what answers later began after it: a node th
     health.current,
     ({ startedAfterMs }) => startedAfterMs !== undefined && startedAfterMs >= (answeredMs ?? 0),
   );
+});
+
+test.each([
+  ["half an answer", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"],
+  ["half a head", "HTTP/1.1 200 OK\r\nContent-"],
+  ["nothing", ""],
+])("an RPC that takes the connection and closes it after %s refuses none", async (_, answer) => {
+  await using node = await serve((request) => void request.socket.end(answer));
+  await using health = watch(node.url);
+  expect(await health.words("RpcAnswering", "Closed")).toContain("took the connection and closed it");
+});
+
+test("an RPC at an address that leads nowhere refuses no connection", async () => {
+  // No machine has this address as its own (RFC 1122, 3.2.1.3), and the system sends nothing to it.
+  await using health = watch("http://255.255.255.255:18100");
+  expect(await health.words("RpcAnswering", "Unreachable")).toContain("can't be reached (E");
 });
 
 test("an RPC that hangs", async () => {

@@ -12,6 +12,20 @@ export const nodeAdvice: AdviceTable = {
         step("See that it answers.", queryRpc),
       ];
     }
+    if (reason === "Closed") {
+      return [
+        step("See whether the node's process runs: a proxy takes connections for one that does not.", showProcess),
+        step("Read the end of its log, and of the proxy's if there is one.", showLog),
+        step("See how it answers you.", queryRpc),
+      ];
+    }
+    if (reason === "Unreachable") {
+      return [
+        step("Query it from here: the error is the one that is named above.", queryRpc),
+        step("See whether the node's process runs, and where it listens.", showProcess),
+        step("Fix the network or the firewall in between, or correct the setting node.httpUrl."),
+      ];
+    }
     if (reason === "NameUnresolved") {
       return [
         step("See which name server this host uses, and whether it answers.", "cat /etc/resolv.conf"),

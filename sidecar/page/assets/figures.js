@@ -10,6 +10,8 @@ const milliseconds = (ms) => (ms < 1 ? "<1 ms" : `${brief(ms)} ms`);
 
 const failures = {
   Refused: "refused",
+  Closed: "closed",
+  Unreachable: "unreachable",
   TimedOut: "no answer",
   NotJsonRpc: "not JSON-RPC",
   RpcError: "error",

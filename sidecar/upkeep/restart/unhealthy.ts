@@ -148,12 +148,15 @@ function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">)
   return true;
 }
 
+/** Reasons at which the node's port may be closed: a proxy takes connections in its place, and closes them. */
+const closedPortReasons: ReadonlySet<NodeFault["reason"]> = new Set(["Refused", "Closed", "Unreachable"]);
+
 /** Notes whether the node is silent, and since when. */
 function recordSilence(process: ObservedProcess, health: Pick<HealthWatch, "facts" | "ranMs">): Silence | undefined {
   const fault = health.facts().rpc?.fault;
   const { sinceMs = health.ranMs(), portWasClosed = false } = process.now().silence ?? {};
   const silence =
-    fault === undefined ? undefined : { sinceMs, portWasClosed: portWasClosed || fault.reason === "Refused" };
+    fault === undefined ? undefined : { sinceMs, portWasClosed: portWasClosed || closedPortReasons.has(fault.reason) };
   process.note({ silence });
   return silence;
 }

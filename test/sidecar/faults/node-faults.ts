@@ -81,6 +81,16 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
+    what: "The node's port takes connections and closes them without an answer",
+    settings: rpcIs((request) => void request.socket.destroy()),
+    shown: {
+      verdict: "down",
+      condition: ["RpcAnswering", "Closed"],
+      readyz: 503,
+      reads: "http://… took the connection and closed it before its answer was whole (ECONNRESET)",
+    },
+  },
+  {
     what: "Another program answers at the node's port",
     settings: rpcIs((_, response) => response.end("<html>Welcome</html>")),
     shown: {

@@ -29,6 +29,7 @@ function buildRows<T extends ConditionType>(
 
 const node: readonly ShownCondition[] = [
   ...buildRows("RpcAnswering", [
+    ["No route leads to the node's address, or its name does not exist", "Unreachable", "down", 503],
     ["The node's port answers more than any node does", "TooLarge", "down", 503],
     ["No name server answers for the name in node.httpUrl, which was never resolved", "NameUnresolved", "down", 503],
   ]),
