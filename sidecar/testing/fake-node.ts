@@ -63,6 +63,12 @@ export const driftedConfig = `{
 }
 `;
 
+/** Builds the drifted configuration with a port that nothing listens on: while something listens on one that node.conf names, data are not called corrupt. */
+export async function buildFreePortConfig(): Promise<string> {
+  const [port = 0] = await findFreePorts(1);
+  return driftedConfig.replace("18100", String(port));
+}
+
 /**
  * Creates a workspace in the layout of v0.11 and later, of a node of v0.16.2 with the profile of this run of the tests. A node whose
  * node.conf holds the word `crash` does not start; one with the word `frozen` answers but its height stays. One whose `data/chain` holds `ruined` ends at its

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { buildFreePortConfig, createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
@@ -33,7 +33,7 @@ function describeBoard({ board }: RunningUpkeep): string {
 /** A fake node that runs well under a sidecar, with a snapshot next to it that is named in the settings. */
 async function startFake(environment: Readonly<Record<string, string>> = {}) {
   const resources = new AsyncDisposableStack();
-  const node = resources.use(await createFakeNode());
+  const node = resources.use(await createFakeNode(await buildFreePortConfig()));
   await writeFile(join(node.workspace, "data", "chain"), "blocks");
   const snapshot = join(node.workspace, "snapshot");
   await mkdir(snapshot);
@@ -162,7 +162,7 @@ test("a node.conf with which the node does not start is rolled back, and says no
   expect(await node.config()).toBe(good);
   await upkeep.reason("DataSound", "Sound");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
-  await using other = await createFakeNode();
+  await using other = await createFakeNode(await buildFreePortConfig());
   await other.save((await other.config()).replace("big", "crash"));
   await using unwell = await runUpkeep(other, {
     ...quick,

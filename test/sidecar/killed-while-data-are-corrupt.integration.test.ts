@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { buildFreePortConfig, createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { seed } from "../support/run-size.ts";
 import { createRandom } from "../support/seeded-random.ts";
 import { startUpgradeProcess } from "../support/upgrade-process.ts";
@@ -21,7 +21,7 @@ test(`a sidecar is killed at a random step while data are corrupt (seed ${seed})
   // Neighbouring seeds would begin alike.
   const next = createRandom(Math.imul(seed, 2_654_435_761));
   const killAt = firstStep + Math.floor(next() * (lastStep - firstStep));
-  await using node = await createFakeNode();
+  await using node = await createFakeNode(await buildFreePortConfig());
   const { chain, snapshot } = await makeSnapshot(node);
   const killed = startUpgradeProcess(node, { autoRestore: snapshot });
   await waitUntilWell(killed);

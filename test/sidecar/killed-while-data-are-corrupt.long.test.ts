@@ -1,7 +1,7 @@
 import { cp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { buildFreePortConfig, createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { seed } from "../support/run-size.ts";
 import { createRandom } from "../support/seeded-random.ts";
 import { until } from "#daemon/testing/until.ts";
@@ -26,7 +26,7 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
     // Neighbouring seeds would begin alike.
     const next = createRandom(Math.imul(roundSeed, 2_654_435_761));
     const step = () => 1 + Math.floor(next() * stepsMax);
-    await using node = await createFakeNode();
+    await using node = await createFakeNode(await buildFreePortConfig());
     const { chain, snapshot } = await makeSnapshot(node);
     const start = (killAt: number) => startUpgradeProcess(node, { killAt, autoRestore: snapshot });
     let sidecar = start(0);
@@ -59,7 +59,7 @@ const stride = Number(process.env["GATEHOUSE_TEST_KILL_STRIDE"] ?? 1);
 const firstStep = 1 + (seed % stride);
 
 test(`a sidecar is killed before one step in ${stride} of a restore by itself, from step ${firstStep}: it is made once, charged once, and the data are whole`, async () => {
-  await using node = await createFakeNode();
+  await using node = await createFakeNode(await buildFreePortConfig());
   const { snapshot } = await makeSnapshot(node);
   const back = await findCorrupt(node);
   const start = (killAt: number) => startUpgradeProcess(node, { killAt, autoRestore: snapshot });
