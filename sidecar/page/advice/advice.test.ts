@@ -4,6 +4,7 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../../settings.ts";
+import { createCommandWords } from "../../upkeep/command-words.ts";
 import { listSteps } from "../described-incidents.ts";
 import { buildDeployment } from "./deployment.ts";
 import { readRunbooks, findRunbook } from "./runbooks.ts";
@@ -110,6 +111,20 @@ test("for a node that hangs it says what this deployment does", () => {
     command: expect.stringContaining("./ops start"),
   });
   expect(lastStep("none")?.command).toBeUndefined();
+});
+
+test.each(["Corrupt", "InDoubt"])("for data that are %s it has the whole command of a restore", (reason) => {
+  const found = { type: "DataSound", status: "False", reason, message: "-", since: "" } as Condition;
+  const last = (env: Readonly<Record<string, string>>) => {
+    const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/srv/node", ...env } });
+    const facts = { statusUrl: "http://127.0.0.1:9600", binDirectory: undefined, configPath: undefined };
+    const command = createCommandWords(settings.upkeep, "/srv/my state");
+    return listSteps(found, buildDeployment(settings, { ...facts, command, dataPath: undefined })).at(-1)?.command;
+  };
+  expect(last({})).toBe(`${formatOwnCommand()} restore --snapshot --state-directory '/srv/my state'`);
+  expect(last({ GATEHOUSE_SIDECAR_UPKEEP_COMMAND_PREFIX: "docker exec -it sidecar gatehouse" })).toBe(
+    "docker exec -it sidecar gatehouse restore --snapshot",
+  );
 });
 
 test("a node of another chain has a runbook that says so", () => {

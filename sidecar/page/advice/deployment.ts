@@ -25,6 +25,8 @@ export type Deployment = Readonly<{
   adopt: string;
   /** Cancels a scheduled upgrade. */
   cancelUpgrade: string;
+  /** Restores the node's data from the copy that the last upgrade kept. */
+  restoreData: string;
 }>;
 
 /** Facts that the commands depend on, besides the settings. */
@@ -56,6 +58,7 @@ export function buildDeployment(settings: SidecarSettings, facts: DeploymentFact
     resume: command("resume"),
     adopt: command("adopt"),
     cancelUpgrade: command("upgrade --cancel"),
+    restoreData: command("restore --snapshot"),
   };
 }
 

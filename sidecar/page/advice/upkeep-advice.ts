@@ -25,7 +25,7 @@ export const upkeepAdvice: AdviceTable = {
         : step("Fix what is named, then let Gatehouse go on.", resume),
     ];
   },
-  DataSound: ({ reason }, { showLog }) => {
+  DataSound: ({ reason }, { showLog, restoreData }) => {
     if (reason === "NotSeenWell") return [];
     if (reason === "NotLooked")
       return [step("Fix what is named above (stat -f, dmesg, mount). Gatehouse looks again by itself.")];
@@ -38,7 +38,7 @@ export const upkeepAdvice: AdviceTable = {
     return [
       step("Read above what speaks of corrupt data, and what is missing to be sure."),
       step("Read the end of the node's log.", showLog),
-      step("Look at the disk (smartctl, dmesg), and restore a snapshot: gatehouse restore --snapshot."),
+      step("Look at the disk (smartctl, dmesg), and restore a snapshot.", restoreData),
     ];
   },
   RestoreReady: ({ reason }) => [
