@@ -153,7 +153,8 @@ test("another node may take the place of this one without a look that fails: eac
     return asked.chains < 4 ? "0x688" : "0x1";
   };
   await using node = await serve(answersRpc({ ...good, eth_chainId, eth_blockNumber }));
-  await using health = watch(node.url);
+  // A height that a busy machine answers late would be requested again.
+  await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "20000" });
   await health.words("ChainIdExpected", "AnotherChain");
   await readUntil(
     () => asked.heights,
