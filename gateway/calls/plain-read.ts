@@ -56,8 +56,6 @@ export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMomen
     this.lifetime = lifetime;
     this.moment = moment;
     this.#owner = owner;
-    this.#piece = undefined;
-    this.#own = undefined;
   }
 
   /** Notes the piece that it goes to the node in. */

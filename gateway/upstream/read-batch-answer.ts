@@ -3,7 +3,7 @@ import { ValueScan } from "../json-rpc/value-scan.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 
 /** Deepest nesting that is read in the node's answers. */
-const depth = 512;
+export const answerDepth = 512;
 
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
@@ -11,8 +11,8 @@ const closeBrace = 0x7d;
 const comma = 0x2c;
 
 /** Beginning of most nodes' answers, up to the id, and the text after it. */
-const answerStart = '{"jsonrpc":"2.0","id":';
-const resultStart = ',"result":';
+export const answerStart = '{"jsonrpc":"2.0","id":';
+export const resultStart = ',"result":';
 const errorStart = ',"error":';
 
 /** Bytes of an answer that are read in one step. */
@@ -56,7 +56,7 @@ export class BatchAnswerReading {
     this.#text = bytes.toString("latin1");
     this.#ids = ids;
     this.#places = new Places(ids);
-    this.#scan = new ValueScan(bytes, depth);
+    this.#scan = new ValueScan(bytes, answerDepth);
     this.#isCut = cut;
     this.#answers = Array.from({ length: ids.length });
     const start = skipSpace(bytes, 0);

@@ -1,16 +1,10 @@
 import { createAmpleBudget, isAt, notJson, skipValue } from "../json-rpc/json-scanner.ts";
-
-/** Deepest nesting that is read in the node's answers. */
-const depth = 512;
+import { answerDepth, answerStart, resultStart } from "./read-batch-answer.ts";
 
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const closeBrace = 0x7d;
 const comma = 0x2c;
-
-/** Beginning of most nodes' answers, up to the id, and the text after it. */
-const answerStart = '{"jsonrpc":"2.0","id":';
-const resultStart = ',"result":';
 
 /** The node's answer to a batch as most nodes write it: the results of all calls, in their order, and no white space between them. */
 export class UsualAnswers {
@@ -48,7 +42,7 @@ export function readUsualAnswers(bytes: Buffer, calls: readonly Readonly<{ id: s
     const resultAt = at + answerStart.length + id.length + resultStart.length;
     if (!isAt(bytes, at, answerStart) || !isAt(bytes, at + answerStart.length, id)) return undefined;
     if (!isAt(bytes, resultAt - resultStart.length, resultStart)) return undefined;
-    const end = skipValue(bytes, resultAt, depth, budget);
+    const end = skipValue(bytes, resultAt, answerDepth, budget);
     if (end === notJson || bytes[end] !== closeBrace) return undefined;
     if (bytes[end + 1] !== (ends.length === last ? closeBracket : comma)) return undefined;
     ends.push(end + 1);

@@ -3,9 +3,8 @@ import { Agent, request, type IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { startFakeNode } from "#gateway/testing/fake-node.ts";
-import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { startRisingNode } from "../support/node/rising-node.ts";
 import { startService } from "../support/service-process.ts";
 
 /** Longest that another caller may wait while the attack goes on. One of these messages alone took more than a second of the thread. */
@@ -40,9 +39,7 @@ async function post(url: string, body: string, options: Readonly<{ agent?: Agent
 }
 
 test("one connection that sends 5 MiB of JSON again and again holds up nobody, and the node is not blamed", async () => {
-  await using node = await startFakeNode();
-  const answers: Readonly<Record<string, () => unknown>> = { ...goodAnswers, eth_blockNumber: risingHeight };
-  node.answer(({ method }) => answers[method]?.() ?? null);
+  await using node = await startRisingNode();
   await using service = await startService("gateway", {
     GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.httpUrl,
     GATEHOUSE_GATEWAY_NODE_WEB_SOCKET_URL: node.webSocketUrl,

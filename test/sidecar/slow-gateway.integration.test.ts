@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../support/node/owned-node.ts";
+import { startRisingNode } from "../support/node/rising-node.ts";
 import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -23,9 +23,7 @@ type Status = Readonly<{
 
 test("a sidecar that stands still says that it was slow; it neither blames the node nor restarts it", async () => {
   await using node = await startOwnedNode("slow-gateway");
-  await using rpc = await startFakeNode();
-  const answers: Readonly<Record<string, () => unknown>> = { ...goodAnswers, eth_blockNumber: risingHeight };
-  rpc.answer(({ method }) => answers[method]?.() ?? null);
+  await using rpc = await startRisingNode();
   await using service = await startService(
     "sidecar",
     buildEnvironment(node, {
@@ -78,9 +76,7 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
 
 test("a head that grew old while the sidecar stood still is awaited, and nobody is blamed for it", async () => {
   await using node = await startOwnedNode("slow-gateway-head");
-  await using rpc = await startFakeNode();
-  const answers: Readonly<Record<string, () => unknown>> = { ...goodAnswers, eth_blockNumber: risingHeight };
-  rpc.answer(({ method }) => answers[method]?.() ?? null);
+  await using rpc = await startRisingNode();
   await using service = await startService(
     "sidecar",
     buildEnvironment(node, {
