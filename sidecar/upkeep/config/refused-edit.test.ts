@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { pino } from "pino";
+import { resolveNodeLayout } from "#node/layout.ts";
 import { readConfigFile } from "./config-file.ts";
 import { observeConfig } from "./config-observation.ts";
 import { createConfigVersions } from "./config-versions.ts";
@@ -38,7 +39,7 @@ async function judge(script: string, timeoutMs = 20_000) {
     timeoutMs,
     signal: new AbortController().signal,
   };
-  const layout = { kind: "workspace-bin", nodeCliTakesConfig: false, configPath, binDirectory: directory } as const;
+  const layout = resolveNodeLayout({ configPath });
   return explainRefusedEdit(reading, options, {
     config,
     place: { layout: () => layout, keyDeadline: { call: (_, look) => look(), hangs: () => false } },

@@ -88,10 +88,10 @@ async function judgeEdit(
 ): Promise<EditRefusal | undefined> {
   const { version, seesFiles } = options;
   const { layout, keyDeadline } = dependencies.place;
-  const { configPath } = layout();
+  const { configPath, pathsDirectory } = layout();
   const before = await findContentBefore(reading, options, dependencies);
   if (before === "the same") return undefined;
-  const judged = { version, configPath, seesFiles, keyDeadline };
+  const judged = { version, configPath, pathsDirectory, seesFiles, keyDeadline };
   const known = new Set((await findConfigFaults(before, judged)).map(({ id }) => id));
   const fault = (await findConfigFaults(reading.bytes, judged)).find(({ id }) => !known.has(id));
   return fault ?? runCheckCommand(reading, options, dependencies);
@@ -114,11 +114,11 @@ async function findContentBefore(
 
 type FaultOptions = Pick<EditOptions, "version" | "seesFiles"> &
   Pick<NodePlace, "keyDeadline"> &
-  Readonly<{ configPath: string }>;
+  Readonly<{ configPath: string; pathsDirectory: string }>;
 
 async function findConfigFaults(
   content: Uint8Array | undefined,
-  { version, configPath, seesFiles, keyDeadline }: FaultOptions,
+  { version, configPath, pathsDirectory, seesFiles, keyDeadline }: FaultOptions,
 ): Promise<readonly Fault[]> {
   if (content === undefined) return [];
   const found = lintConfig(content, version).filter(
@@ -128,13 +128,14 @@ async function findConfigFaults(
     id: `${rule} ${path}`,
     words: `${configPath}:${line}:${column} ${path} ${message} To fix it, ${fix}`,
   }));
-  return seesFiles ? [...lint, ...(await findMissingKeyFiles(content, configPath, keyDeadline))] : lint;
+  return seesFiles
+    ? [...lint, ...(await findMissingKeyFiles(content, { configPath, pathsDirectory, keyDeadline }))]
+    : lint;
 }
 
 async function findMissingKeyFiles(
   content: Uint8Array,
-  configPath: string,
-  keyDeadline: FileDeadline,
+  { configPath, pathsDirectory, keyDeadline }: Omit<FaultOptions, "version" | "seesFiles">,
 ): Promise<readonly Fault[]> {
   const parsed = parseConfig(content);
   const secrets = parsed.ok ? parsed.document.chain["secret_config"] : undefined;
@@ -143,7 +144,7 @@ async function findMissingKeyFiles(
   for (const name of keyFiles) {
     const written = secrets[name];
     if (typeof written !== "string" || written === "") continue;
-    const path = resolve(dirname(configPath), written);
+    const path = resolve(pathsDirectory, written);
     if (!(await isKeyMissing(path, keyDeadline))) continue;
     const words = `${configPath} chain.secret_config.${name}: there is no file ${path}. Correct the path, or put the file there.`;
     faults.push({ id: `missing-file ${name}`, words });
