@@ -21,6 +21,7 @@ const route = (parent: Record<string, unknown>, backend: string) =>
 const backend = (name: string, number: number) => ({
   http: { paths: [{ path: "/", backend: { service: { name, port: { number } } } }] },
 });
+const remoteImage = (name: string) => buildResource("docker:index/remoteImage:RemoteImage", { name });
 const env = (name: string, value: string) => buildStatefulSet({ env: [{ name, value }] });
 
 /** For each rule what passes (no finding), what fails, and what has the wrong type. */
@@ -31,6 +32,17 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       "a Docker image by tag",
       buildDockerContainer({ image: "gatehouse:latest" }),
       /gatehouse:latest, which names no digest/,
+    ],
+    [
+      "an image that is pulled by tag",
+      remoteImage("registry.example/x:1"),
+      /pulls registry.example\/x:1, which names no digest/,
+    ],
+    ["an image that is pulled by digest", remoteImage(`registry.example/x@sha256:${"b".repeat(64)}`), undefined],
+    [
+      "an image that is pulled from elsewhere",
+      remoteImage(`evil.example/x@sha256:${"b".repeat(64)}`),
+      /pulls evil.*allowed/,
     ],
     ["an image that is not text", buildDockerContainer({ image: 7 }), /names no image/],
     ["an image from an allowed registry", buildStatefulSet(), undefined],
