@@ -113,13 +113,12 @@ function createWatchedFile(
       let isOver = false;
       // Not on this thread: a file system that hangs, as NFS without its server, would stop all that it serves. One check at a time, as each that
       // does not come back takes one of the few threads that there are for files.
-      const findStamp = () => stat(path).then(formatStamp, formatUnreadableStamp);
       const check = async () => {
         if (isChecking) return;
         isChecking = true;
-        const found = await findStamp();
+        const found = await findStamp(path);
         // One that is still being written changes once more, and is for a later check.
-        const isSettled = found !== stamp && (await pause(settleMs).then(findStamp)) === found;
+        const isSettled = found !== stamp && (await pause(settleMs).then(() => findStamp(path))) === found;
         isChecking = false;
         if (isOver || !isSettled || found === stamp) return;
         reload();
@@ -160,6 +159,10 @@ function readStamp(path: string): string {
   } catch (cause) {
     return formatUnreadableStamp(cause);
   }
+}
+
+function findStamp(path: string): Promise<string> {
+  return stat(path).then(formatStamp, formatUnreadableStamp);
 }
 
 /** The time of the last change of the inode is in it: a program can set that of the content back. */

@@ -15,6 +15,8 @@ const atPreview = (given: PolicyResource): PolicyResource => ({ ...given, props:
 const socket = { hostPath: "/run/docker.sock", containerPath: "/s" };
 const ingress = (spec: Record<string, unknown>) => buildResource("kubernetes:networking.k8s.io/v1:Ingress", { spec });
 const volume = (props: Record<string, unknown>) => buildResource("docker:index/volume:Volume", props);
+const pulled = (name: string) =>
+  buildResource("docker:index/remoteImage:RemoteImage", { name, keepLocally: true, imageId: unknownValue });
 const sidecar = (...envs: string[]) => buildDockerContainer({ envs, image: unknownValue }, "sidecar");
 
 /** For each rule: a resource whose deciding value is unknown, and one that breaks the rule while another value is unknown. */
@@ -99,9 +101,6 @@ describe.each(allRules.map((rule) => [rule.name, rule] as const))("%s, at previe
 
 describe("an image of Docker, at preview", () => {
   const rule = allRules.find(({ name }) => name === "image-pinned")!;
-  const pulled = (name: string) =>
-    buildResource("docker:index/remoteImage:RemoteImage", { name, keepLocally: true, imageId: unknownValue });
-
   it("is judged by what is pulled, and needs no line for a container whose id is not known yet", () => {
     expect(findings(rule, atPreview(buildDockerContainer({ image: unknownValue })))).toBe(0);
     expect(findings(rule, atPreview(pulled("registry.example/node:0.16.2")))).toBe(1);

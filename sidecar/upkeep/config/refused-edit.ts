@@ -1,6 +1,6 @@
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
-import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
+import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import type { CommandWords } from "../command-words.ts";
 import { loadHealthyConfig } from "./healthy-config.ts";
