@@ -27,6 +27,8 @@ export type NodeRelease = Readonly<{
   /** Word for its names of the metrics keys. Sidecars keep it in their state, so a released one stays. */
   naming: string;
   monitorKeys: MonitorKeys;
+  /** Its name of a sixth key there, which tells nodes of one job apart; absent if it reads none. */
+  instanceKey?: string;
 }>;
 
 /** Rows of {@link nodeReleases}, oldest first. */
@@ -48,7 +50,7 @@ const storageKeys: MonitorKeys = {
   pushPort: "storage_cetina_push_port",
 };
 
-const pamir = { naming: "pamir", monitorKeys: pamirKeys } as const;
+const pamir = { naming: "pamir", monitorKeys: pamirKeys, instanceKey: "pamir_cetina_instance_name" } as const;
 const storage = { naming: "storage", monitorKeys: storageKeys } as const;
 
 /**

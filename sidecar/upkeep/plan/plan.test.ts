@@ -137,6 +137,23 @@ describe("plan", () => {
     expect(written(planText(after ?? "", "0.15.0"))).toBe(text);
   });
 
+  test("the instance's name, which 0.16 has no key for, is removed with a line that names it", () => {
+    const text =
+      '{"chain":{"monitor_config":{"enable_pamir_cetina":true,"pamir_cetina_job_name":"n","pamir_cetina_push_address":"a","pamir_cetina_push_interval":7,"pamir_cetina_push_port":1,"pamir_cetina_instance_name":"node-7"}}}';
+    expect(planText(text, "0.15.9")).toEqual({ actions: [], problems: [] });
+    const [action] = planText(text, "0.16.0").actions;
+    const changes = action?.kind === "write-config" ? action.changes : [];
+    expect(changes.slice(5)).toEqual([
+      {
+        kind: "remove",
+        key: "pamir_cetina_instance_name",
+        reason:
+          'node 0.16.0 reads the storage_* names (0.16.0 and later), which have none for the instance; it was "node-7": give each node of the job its own monitor.jobName',
+      },
+    ]);
+    expect(written(planText(text, "0.16.0"))).not.toContain("instance_name");
+  });
+
   test("a file without monitor_config gets one", () => {
     const after = written(planText('{\n\t"chain": {\n\t\t"a": 1\n\t}\n}\n', "0.16.2"));
     expect(after).toContain('\t\t"monitor_config": {\n\t\t\t"storage_enable_cetina": true,');
