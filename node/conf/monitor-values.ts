@@ -14,13 +14,17 @@ export type WantedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>
 
 /**
  * Decides each value: the setting, else what the file has under the version's own naming, else under the newest of the
- * others, else the default. A value of the wrong type is read as what it was meant to be, if that is plain.
+ * others, else what earlier files had, else the default. A value of the wrong type is read as what it was meant to be, if that is plain.
  */
 export function decideMonitor(current: JsonObject | undefined, naming: Naming, desired: DesiredMonitor): WantedMonitor {
   if (!desired.enabled) return decideDisabled(current, naming);
-  const { fallback } = desired;
+  const { earlier = [], fallback } = desired;
+  const recall = (field: MonitorField) => fromEarlier(field, earlier, naming);
   const pick = (field: Exclude<MonitorField, "enabled">): WantedValue | undefined =>
-    fromSetting(field, desired[field]) ?? fromFile(field, current, naming) ?? fromDefault(field, fallback[field]);
+    fromSetting(field, desired[field]) ??
+    fromFile(field, current, naming) ??
+    recall(field) ??
+    fromDefault(field, fallback[field]);
   const address = pick("pushAddress");
   const fields = {
     enabled:
@@ -58,6 +62,14 @@ function fromFile(field: MonitorField, current: JsonObject | undefined, naming: 
     const reason =
       value === found ? `the file's own value of ${key}` : `${key} was ${formatValue(found)}; ${typeRule[field]}`;
     return { value, reason };
+  }
+  return undefined;
+}
+
+function fromEarlier(field: MonitorField, earlier: readonly JsonObject[], naming: Naming): WantedValue | undefined {
+  for (const monitor of earlier) {
+    const value = fromFile(field, monitor, naming)?.value;
+    if (value !== undefined) return { value, reason: "as in the last node.conf that the node ran well with" };
   }
   return undefined;
 }
@@ -113,6 +125,8 @@ export type DesiredMonitor = Readonly<{
   pushAddress?: string | undefined;
   pushPort?: number | undefined;
   pushIntervalSeconds?: number | undefined;
+  /** The `monitor_config` of earlier files of this node, the best one first: used before the fallback. */
+  earlier?: readonly JsonObject[];
   /** Used when neither a setting nor the file has a value. */
   fallback: Readonly<{
     jobName?: string | undefined;

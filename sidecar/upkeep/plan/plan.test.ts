@@ -154,6 +154,34 @@ describe("plan", () => {
     expect(written(planText(text, "0.16.0"))).not.toContain("instance_name");
   });
 
+  test("what a file has lost comes back from earlier files, of either naming, before a default does", () => {
+    const healthy = { enable_pamir_cetina: false, pamir_cetina_job_name: "n", pamir_cetina_push_port: "9092" };
+    const good = { storage_cetina_job_name: "m", storage_cetina_push_address: "10.0.0.1", storage_cetina_push_port: 1 };
+    const wanted: Desired = {
+      ...desired,
+      monitor: { ...desired.monitor, pushPort: undefined, earlier: [healthy, good] },
+    };
+    const [create] = planText('{"chain":{}}', "0.16.2", wanted).actions;
+    const kept = {
+      storage_cetina_job_name: "n",
+      storage_cetina_push_address: "10.0.0.1",
+      storage_cetina_push_port: 9092,
+    };
+    expect(create).toMatchObject({
+      changes: [{ value: { storage_enable_cetina: true, ...kept, storage_cetina_push_interval: 10 } }],
+    });
+    const own = '{"chain":{"monitor_config":{"storage_cetina_job_name":"own"}}}';
+    const [insert] = planText(own, "0.16.2", { ...wanted, monitor: { ...wanted.monitor, pushPort: 443 } }).actions;
+    const changes = insert?.kind === "write-config" ? insert.changes : [];
+    expect(changes.map((change) => ("value" in change ? change.value : undefined))).toEqual([
+      true,
+      "10.0.0.1",
+      10,
+      443,
+    ]);
+    expect(changes[1]?.reason).toBe("as in the last node.conf that the node ran well with");
+  });
+
   test("a file without monitor_config gets one", () => {
     const after = written(planText('{\n\t"chain": {\n\t\t"a": 1\n\t}\n}\n', "0.16.2"));
     expect(after).toContain('\t\t"monitor_config": {\n\t\t\t"storage_enable_cetina": true,');
