@@ -26,13 +26,18 @@ export function decideMonitor(current: JsonObject | undefined, naming: Naming, d
     recall(field) ??
     fromDefault(field, fallback[field]);
   const address = pick("pushAddress");
+  const portOfAddress = desired.pushAddress === undefined ? fromAddress(current, naming) : undefined;
   const fields = {
     enabled:
       address === undefined ? undefined : { value: true, reason: "metrics pushing is desired (monitor.enabled)" },
     jobName: pick("jobName"),
     pushAddress: address,
     pushIntervalSeconds: pick("pushIntervalSeconds"),
-    pushPort: pick("pushPort"),
+    pushPort:
+      fromSetting("pushPort", desired.pushPort) ??
+      fromFile("pushPort", current, naming) ??
+      portOfAddress ??
+      pick("pushPort"),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, wanted]) => wanted !== undefined));
 }
@@ -74,6 +79,16 @@ function fromEarlier(field: MonitorField, earlier: readonly JsonObject[], naming
   return undefined;
 }
 
+/** Takes the port that was pasted with the address, where the file has no key for it. */
+function fromAddress(current: JsonObject | undefined, naming: Naming): WantedValue | undefined {
+  for (const key of [naming.own.pushAddress, ...listOtherNames(naming, "pushAddress")]) {
+    const address = parseAddress(current?.[key]);
+    if (address?.port !== undefined) return { value: address.port, reason: `the port that ${key} had in it` };
+    if (address !== undefined) return undefined;
+  }
+  return undefined;
+}
+
 /** Values that the node expects (specification, "monitor_config keys"). */
 export const typeRule: Readonly<Record<MonitorField, string>> = {
   enabled: "expected true or false",
@@ -91,7 +106,7 @@ export function parseMonitorValue(field: MonitorField, value: unknown): MonitorV
     case "jobName":
       return typeof value === "string" && value.trim() !== "" ? value : undefined;
     case "pushAddress":
-      return typeof value === "string" ? parseBareHost(value) : undefined;
+      return parseAddress(value)?.host;
     case "pushIntervalSeconds":
       return parseWholeNumber(value, 86_400);
     case "pushPort":
@@ -99,17 +114,18 @@ export function parseMonitorValue(field: MonitorField, value: unknown): MonitorV
   }
 }
 
-/** Returns the host of an address that may carry a protocol, credentials, brackets, a port or a path by mistake. */
-function parseBareHost(text: string): string | undefined {
-  const trimmed = text.trim();
-  if (/^[0-9A-Fa-f:]+$/.test(trimmed) && trimmed.split(":").length > 2) return trimmed;
-  const host = trimmed
+/** Reads the host, and the port, of an address that may carry a protocol, credentials, brackets, a port or a path by mistake. */
+export function parseAddress(value: unknown): Readonly<{ host: string; port?: number | undefined }> | undefined {
+  if (typeof value !== "string") return undefined;
+  const trimmed = value.trim();
+  if (/^[0-9A-Fa-f:]+$/.test(trimmed) && trimmed.split(":").length > 2) return { host: trimmed };
+  const authority = trimmed
     .replace(/^[a-z][a-z0-9+.-]*:\/\//i, "")
     .replace(/\/.*$/s, "")
-    .replace(/^.*@/s, "")
-    .replace(/:\d+$/, "")
-    .replace(/^\[([0-9A-Fa-f:]+)\]$/, "$1");
-  return /^[^\s/]+$/.test(host) ? host : undefined;
+    .replace(/^.*@/s, "");
+  const port = parseWholeNumber(/:(\d+)$/.exec(authority)?.[1], 65_535);
+  const host = authority.replace(/:\d+$/, "").replace(/^\[([0-9A-Fa-f:]+)\]$/, "$1");
+  return /^[^\s/]+$/.test(host) ? { host, port } : undefined;
 }
 
 function parseWholeNumber(value: unknown, max: number): number | undefined {

@@ -8,10 +8,10 @@ import { readConfigFile, type ConfigReading } from "./config/config-file.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import { buildConfigTree } from "#node/lint/config-tree.ts";
-import { findWrittenSecrets, looksSecret, withoutSecretShapes } from "#node/lint/general-rules.ts";
+import { findWrittenSecrets } from "#node/lint/general-rules.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { ConfigChange } from "#node/conf/monitor-change.ts";
-import { withoutCredentials } from "#node/conf/shown-value.ts";
+import { looksSecret, withoutCredentials, withoutSecretShapes } from "#node/conf/secret-shapes.ts";
 import type { PlanDocument } from "./plan/plan-document.ts";
 import { findWrite, plan, type Plan } from "./plan/plan.ts";
 

@@ -25,6 +25,13 @@ function written(planned: Plan): string | undefined {
   return planned.actions.find((action) => action.kind === "write-config")?.text;
 }
 
+/** The monitor_config after the plan, with a port and an address of the settings. */
+const monitorAfter = (text: string, pushPort?: number, pushAddress?: string) => {
+  const wanted: Desired = { ...desired, monitor: { ...desired.monitor, pushPort, pushAddress } };
+
+  return readDocument(written(planText(text, "0.16.2", wanted)) ?? "").chain["monitor_config"];
+};
+
 const style = fc.record({
   eol: fc.constantFrom("\n", "\r\n"),
   indent: fc.constantFrom("  ", "    ", "\t", ""),
@@ -180,6 +187,23 @@ describe("plan", () => {
       443,
     ]);
     expect(changes[1]?.reason).toBe("as in the last node.conf that the node ran well with");
+  });
+
+  test("a port that was pasted with the address is taken, unless the file or a setting has one", () => {
+    const pasted = '{"chain":{"monitor_config":{"storage_cetina_push_address":"http://10.0.0.5:9099"}}}';
+    expect(monitorAfter(pasted)).toMatchObject({
+      storage_cetina_push_address: "10.0.0.5",
+      storage_cetina_push_port: 9099,
+    });
+    const both = pasted.replace("}}}", ',"storage_cetina_push_port":9092}}}');
+    expect(monitorAfter(both)).toMatchObject({ storage_cetina_push_port: 9092 });
+    expect(monitorAfter(pasted, 443)).toMatchObject({ storage_cetina_push_port: 443 });
+    expect(monitorAfter(pasted, undefined, "10.0.0.9")).toMatchObject({ storage_cetina_push_port: 9091 });
+    const pamir = pasted.replace("storage_cetina", "pamir_cetina").replace("10.0.0.5", "[2001:db8::1]");
+    expect(monitorAfter(pamir)).toMatchObject({
+      storage_cetina_push_address: "2001:db8::1",
+      storage_cetina_push_port: 9099,
+    });
   });
 
   test("a file without monitor_config gets one", () => {
