@@ -52,6 +52,10 @@ export async function runPlanCommand(
   for (const { message } of planned.problems) output.error(`plan: ${message}\n`);
   const written = await writePlanned(planned, { options, reading, settings });
   if (written?.ok === false) output.error(`plan: ${written.message}\n`);
+  if (written?.ok === true && written.attributesLost !== undefined)
+    output.error(
+      `plan: ACLs and extended attributes of the file, if it had any, are lost: ${written.attributesLost}\n`,
+    );
   if (options.json)
     output.out(renderJson(buildDocument(reading, planned, { ...options, written: written?.ok === true })));
   if (planned.problems.length > 0 || written?.ok === false) return exitStatus.error;
