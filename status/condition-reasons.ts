@@ -85,7 +85,7 @@ export const conditionReasons = {
   },
   MetricsArriving: {
     True: ["Fresh"],
-    False: ["Missing", "Stale", "JobShared", "PushgatewayUnreachable"],
+    False: ["Missing", "Stale", "PushesRejected", "JobShared", "PushgatewayUnreachable"],
     Unknown: ["NotPushing", "IdentityUnknown", "LookFailed"],
   },
   DiskSpaceLeft: { True: ["Enough"], False: ["Low", "FullSoon"], Unknown: ["NotReadable", "LookFailed"] },

@@ -5,7 +5,8 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { isJsonObject, type ConfigDocument } from "#node/conf/document.ts";
 import type { NodeVersion } from "#node/versions.ts";
-import { watchPushes, type PushIdentity, type PushWatch } from "./push-watch.ts";
+import type { PushIdentity } from "./judge-pushes.ts";
+import { watchPushes, type PushWatch } from "./push-watch.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { findNaming } from "#node/conf/monitor-keys.ts";
 
@@ -37,9 +38,11 @@ export function buildPushIdentity(
   if (document === undefined || version === undefined) return "unknown";
   const monitor = document.chain["monitor_config"];
   if (!isJsonObject(monitor)) return undefined;
-  const { own } = findNaming(version);
+  const { own, instanceKey } = findNaming(version);
   const job = monitor[own.jobName];
   const interval = monitor[own.pushIntervalSeconds];
+  const named = instanceKey === undefined ? undefined : monitor[instanceKey];
+  const instance = typeof named === "string" && named !== "" ? named : undefined;
   if (monitor[own.enabled] !== true || typeof job !== "string") return undefined;
-  return { job, intervalSeconds: typeof interval === "number" && interval >= 1 ? interval : 10 };
+  return { job, instance, intervalSeconds: typeof interval === "number" && interval >= 1 ? interval : 10 };
 }

@@ -45,7 +45,7 @@ export async function readRelease(
       createLocalNodeCli(settings.nodeCli, () => ({ directory: source, command })),
     );
     const said = hasTool ? await tool.version(signal) : undefined;
-    const printed = said?.ok === true ? parseNodeCliVersion(said.value) : undefined;
+    const printed = said?.ok === true ? parseNodeCliVersion(said.value, command) : undefined;
     const wanted = givenVersion === undefined ? undefined : parseNodeVersion(givenVersion);
     if (givenVersion !== undefined && wanted === undefined)
       return `"${givenVersion}" is not a version; expected one such as 0.16.2`;

@@ -21,6 +21,7 @@ export type ProofOptions = Readonly<{
   version: string;
   before: NodeBefore;
   clientName: string | undefined;
+  toolCommand?: string | undefined;
   answersWithinMs: number;
   healthyWithinMs: number;
   metricsWithinMs: number;
@@ -65,14 +66,14 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
 }
 
 async function checkVersion(
-  { version, before, clientName }: ProofOptions,
+  { version, before, clientName, toolCommand }: ProofOptions,
   { look, nodeCli, signal }: ProofDependencies,
 ): Promise<string | undefined> {
   const wanted = parseNodeVersion(version);
   const health = await look(signal);
   const printed =
     readReportedVersion(health, clientName) ??
-    (before.tellsVersion ? undefined : await readInstalledVersion(nodeCli, signal));
+    (before.tellsVersion ? undefined : await readInstalledVersion(nodeCli, toolCommand, signal));
   if (printed === undefined) return `it does not report its version, which has to be ${version}`;
   return printed.release === wanted?.release ? undefined : `it runs as ${printed.text}, not as ${version}`;
 }
@@ -89,10 +90,11 @@ export function readReportedVersion(
 
 async function readInstalledVersion(
   nodeCli: NodeCli | undefined,
+  command: string | undefined,
   signal: AbortSignal,
 ): Promise<NodeVersion | undefined> {
   const answer = await nodeCli?.version(signal);
-  return answer?.ok === true ? parseNodeCliVersion(answer.value) : undefined;
+  return answer?.ok === true ? parseNodeCliVersion(answer.value, command) : undefined;
 }
 
 async function checkData({ before }: ProofOptions, { rpc, signal }: ProofDependencies): Promise<string | undefined> {

@@ -20,7 +20,7 @@ export type UpgradeStepsDependencies = ProofDependencies &
   ConfigStepDependencies &
   Readonly<{
     log: Logger;
-    settings: Pick<SidecarSettings, "restart" | "node"> &
+    settings: Pick<SidecarSettings, "restart" | "node" | "nodeCli"> &
       Readonly<{ upgrade: Pick<SidecarSettings["upgrade"], "copyTimeoutMs" | "preCopyTimeoutMs"> }>;
     boot: () => BootTime;
     /** Waits until the node may be stopped, as was agreed. */
@@ -34,11 +34,13 @@ const done: StepOutcome = { ok: true };
 /** Creates the steps of an upgrade of a node whose programs and data are on this machine. */
 export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSteps {
   const { settings, signal, readConfig } = dependencies;
+  const { clientName } = settings.node;
+  const { command: toolCommand } = settings.nodeCli;
   const stop = ({ before }: UpgradeRecord) =>
     stopNode({ withinMs: settings.restart.timeoutMs, before: before.process }, dependencies);
   const prove = (version: string, record: UpgradeRecord, isResumed: boolean) =>
     proveVersion(
-      { ...settings.restart, version, before: record.before, clientName: settings.node.clientName, isResumed },
+      { ...settings.restart, version, before: record.before, clientName, toolCommand, isResumed },
       dependencies,
     );
   const start = async (version: string, record: UpgradeRecord, isResumed: boolean) => {

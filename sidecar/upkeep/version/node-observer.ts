@@ -28,6 +28,8 @@ export type NodeObserverOptions = Readonly<{
   version?: string | undefined;
   clientName?: string | undefined;
   image?: string | undefined;
+  /** Name or path of the tool. */
+  toolCommand?: string | undefined;
   intervalMs: number;
   signal: AbortSignal;
 }>;
@@ -127,7 +129,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
 
 /** Follows the version that node_cli prints, and resolves the node's version from that and the other sources. */
 function followVersions(
-  { version: setting, clientName, image }: NodeObserverOptions,
+  { version: setting, clientName, image, toolCommand }: NodeObserverOptions,
   health: NodeObserverDependencies["health"],
 ) {
   let printed: string | undefined;
@@ -145,9 +147,9 @@ function followVersions(
     note,
     resolve: (): VersionResolution => {
       const { binaryVersion: reported, clientVersion } = health();
-      const isReplaced = reported?.isCurrent === false && isAnotherVersion(printed, printedThen);
+      const isReplaced = reported?.isCurrent === false && isAnotherVersion(printed, printedThen, toolCommand);
       const binary = isReplaced ? undefined : reported;
-      return resolveVersion({ binary, setting, nodeCli: printed, clientVersion, clientName, image });
+      return resolveVersion({ binary, setting, nodeCli: printed, toolCommand, clientVersion, clientName, image });
     },
   };
 }
@@ -171,8 +173,14 @@ async function confirmVersion(
   return again.ok && again.value === printed.value ? printed.value : before;
 }
 
-function isAnotherVersion(printed: string | undefined, before: string | undefined): boolean {
-  const [now, then] = [printed, before].map((text) => (text === undefined ? undefined : parseNodeCliVersion(text)));
+function isAnotherVersion(
+  printed: string | undefined,
+  before: string | undefined,
+  command: string | undefined,
+): boolean {
+  const [now, then] = [printed, before].map((text) =>
+    text === undefined ? undefined : parseNodeCliVersion(text, command),
+  );
   return now !== undefined && then !== undefined && now.release !== then.release;
 }
 

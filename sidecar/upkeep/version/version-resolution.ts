@@ -16,6 +16,8 @@ export type VersionSources = Readonly<{
   setting?: string | undefined;
   /** Output of `node_cli --version`. */
   nodeCli?: string | undefined;
+  /** Name or path of the tool, which it may print as its name. */
+  toolCommand?: string | undefined;
   /** Answer of `web3_clientVersion`. */
   clientVersion?: string | undefined;
   /** Name that `web3_clientVersion` begins with on this node. */
@@ -62,12 +64,12 @@ const sourceNames = {
 } as const;
 
 function listCandidates(sources: VersionSources): readonly Candidate[] {
-  const { binary, setting, nodeCli, clientVersion: client, clientName, image } = sources;
+  const { binary, setting, nodeCli, toolCommand, clientVersion: client, clientName, image } = sources;
   const { isCurrent = false } = binary ?? {};
   const named: readonly (readonly [string, NodeVersion | undefined])[] = [
     [isCurrent ? sourceNames.binary : sourceNames.lastBinary, binary && parseBinaryVersion(binary.text)],
     [sourceNames.setting, setting === undefined ? undefined : parseNodeVersion(setting)],
-    [sourceNames.nodeCli, nodeCli === undefined ? undefined : parseNodeCliVersion(nodeCli)],
+    [sourceNames.nodeCli, nodeCli === undefined ? undefined : parseNodeCliVersion(nodeCli, toolCommand)],
     [sourceNames.image, image === undefined ? undefined : parseImageVersion(image)],
     [sourceNames.client, client === undefined ? undefined : parseClientVersion(client, clientName)],
   ];

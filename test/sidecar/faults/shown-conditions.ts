@@ -118,6 +118,7 @@ const upkeep: readonly ShownCondition[] = [
     ["node_cli printed nothing at the last look (`NodeCliWorking` says why)", "NoPruneInfo", "right"],
   ]),
   ...buildRows("MetricsArriving", [
+    ["The Pushgateway rejects the node's pushes", "PushesRejected", "wrong"],
     ["Two nodes push under one job name", "JobShared", "wrong"],
     ["The node is not configured to push", "NotPushing", "right"],
     ["What the node pushes as is not known: node.conf or the version is not", "IdentityUnknown", "unknown"],
