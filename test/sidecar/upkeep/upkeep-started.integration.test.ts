@@ -81,6 +81,32 @@ test.each([
   expect(engine.restarts()).toBe(started.restarts);
 });
 
+test("with the ops driver, drifts that are healed before the node could read them cost no restart, however many they are", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using upkeep = await runUpkeep(node);
+  await readUntil(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  const startedAtMs = Date.now();
+  // A process is known to have read its configuration once it has run for a second.
+  await readUntil(
+    () => Date.now() - startedAtMs,
+    (ms) => ms > 1_200,
+  );
+  for (let edits = 1; edits <= 5; edits += 1) {
+    const before = await upkeep.corrections();
+    await writeFile(node.configPath, driftedConfig);
+    await readUntil(upkeep.corrections, (corrections) => corrections > before);
+    await readUntil(
+      () =>
+        listRestartMessages(upkeep).filter((message) => message.endsWith("the node has run since before the drift.")),
+      (messages) => messages.length === edits,
+    );
+    await upkeep.reason("RestartSettled", "Idle");
+  }
+  expect(await node.starts()).toBe(2);
+});
+
 test.each<[string, (from: string, to: string) => Promise<void>]>([
   [
     "a link that was made to lead there since",
