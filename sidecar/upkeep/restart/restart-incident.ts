@@ -166,11 +166,14 @@ export async function attemptRestart(
     state.atomically(() => {
       const seen = bystanders.length < pids.length ? { bystanders } : {};
       notePhase({ phase: "verifying", ...seen }, incident, dependencies);
+      // What stood there meanwhile, and was corrected since, may be what the node has read.
+      if (state.nodeHas.get() === "unknown") startedWith = undefined;
       if (startedWith === undefined) state.nodeHas.set("unknown");
     });
     return report;
   };
   const verified = await proveRestart(restart, { ...incident, isMade: false }, dependencies);
+  budget.end();
   return { verified, startedWith };
 }
 

@@ -143,6 +143,7 @@ const restarts: readonly ShownCondition[] = [
     ["node.conf was edited a moment ago", "Settling", "working"],
     ["A restart is due, and the sidecar could not remember that it made it", "StateNotKept", "wrong"],
     ["A restart is due, and another program keeps writing node.conf", "Contested", "wrong"],
+    ["A restart is due, and the node's own start overwrites node.conf", "StartRewrites", "wrong"],
     ["A restart is due, and a hold is in force", "Held", "wrong"],
     ["A restart is due, and node.conf can't be used", "ConfigUnusable", "wrong"],
     ["node.conf was edited so that the node would not start with it", "EditRefused", "wrong"],

@@ -188,3 +188,29 @@ test("without a driver, a change by hand counts as read once the node was restar
   await node.start();
   await upkeep.reason("RestartSettled", "Idle");
 });
+
+test("a node whose own start writes node.conf anew is restarted twice, and no more until its template is corrected", async () => {
+  await using node = await createFakeNode();
+  const template = join(node.workspace, "template.conf");
+  const ops = join(node.binDirectory, "ops");
+  await writeFile(template, driftedConfig);
+  await rename(ops, `${ops}-itself`);
+  const script = '#!/bin/sh\n[ "$1" = start ] && cp ../template.conf node.conf\nexec ./ops-itself "$@"\n';
+  await writeFile(ops, script, { mode: 0o755 });
+  await node.start();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100" });
+  const { message } = await upkeep.reason("SoleWriter", "StartRewrites");
+  expect(message).toContain("it undid what the sidecar had written at each of the last two restarts");
+  expect(message).toContain(`Set that in what the start renders ${node.configPath} from`);
+  await upkeep.reason("RestartSettled", "StartRewrites");
+  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await passes();
+  await readUntil(passes, (count) => count > before + 5);
+  expect(await node.starts()).toBe(3);
+  await writeFile(template, await node.config());
+  await node.stop();
+  await node.start();
+  await upkeep.reason("SoleWriter", "OnlyWriter");
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(await node.starts()).toBe(4);
+});
