@@ -1,6 +1,14 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import {
+  findFamilyOnDisk,
+  findFamily,
+  findFamilyOfConfig,
+  nodeFamilies,
+  type NodeFamilies,
+  type NodeFamily,
+} from "./families.ts";
 import {
   deriveBinDirectory,
   nodeReleases,
@@ -12,55 +20,111 @@ import {
   type NodeVersion,
 } from "./versions.ts";
 
-/** Absolute paths of a node's parts. */
+/** Family of a node, and the absolute paths of its parts. */
 export type NodeLayout = Readonly<{
   kind: LayoutName;
+  family: NodeFamily;
   /** Whether `node_cli prune` takes `--c <config_path>` there. */
   nodeCliTakesConfig: boolean;
   binDirectory: string;
+  /** Directory in which `ops` is run. */
+  opsDirectory: string;
   configPath: string;
+  /** Directory that relative paths in the configuration file are resolved against. */
+  pathsDirectory: string;
 }>;
 
 /** Settings of the node's place. */
 export type NodeLayoutSettings = Readonly<{
   workspace?: string | undefined;
-  nodeDirectory: string;
+  family?: string | undefined;
+  nodeDirectory?: string | undefined;
   binDirectory?: string | undefined;
   configPath?: string | undefined;
   version?: string | undefined;
 }>;
 
+/** Tables of what is known of nodes. */
+export type NodeTables = Readonly<{ releases: NodeReleases; families: NodeFamilies }>;
+
+const knownTables: NodeTables = { releases: nodeReleases, families: nodeFamilies };
+
 /**
- * Finds the node's bin directory and configuration file: from the settings, else by the version's layout, else by which layout
- * is there (specification, "Versioning", 1).
+ * Finds the node's family, programs and configuration file: from the settings, else by what is on the disk and the version's layout
+ * (specification, "Versioning", 1).
  *
  * @throws {StartupError} when neither a workspace nor a configuration file is set.
  */
 export function resolveNodeLayout(
   settings: NodeLayoutSettings,
   version?: NodeVersion,
-  releases: NodeReleases = nodeReleases,
+  { releases, families }: NodeTables = knownTables,
 ): NodeLayout {
-  const { workspace, configPath } = settings;
-  if (workspace === undefined && configPath === undefined) {
+  const { workspace, configPath, nodeDirectory } = settings;
+  const named = settings.family === undefined ? undefined : findFamily(settings.family, families);
+  const { root, bin } = workspace === undefined ? locateByConfig(configPath, named, families) : { root: workspace };
+  const set = settings.binDirectory ?? bin;
+  const locateStandard = (layout: LayoutName, family: NodeFamily) =>
+    resolve(root, deriveBinDirectory(layout, nodeDirectory ?? family.nodeDirectory));
+  const locateBin = (layout: LayoutName, family: NodeFamily) =>
+    set === undefined ? locateStandard(layout, family) : resolve(set);
+  const listBins = (family: NodeFamily) => releases.map(({ layout }) => locateBin(layout, family));
+  const family = named ?? findFamilyOnDisk(root, listBins, families);
+  const known = version ?? (settings.version === undefined ? undefined : parseNodeVersion(settings.version));
+  const { layout, nodeCliTakesConfig } =
+    known === undefined
+      ? findReleaseOnDisk((kind) => locateStandard(kind, family), releases)
+      : findRelease(known, releases);
+  const binDirectory = locateBin(layout, family);
+  const found = resolve(configPath ?? findConfig(root, binDirectory, family));
+  return {
+    kind: layout,
+    family,
+    nodeCliTakesConfig,
+    binDirectory,
+    opsDirectory: family.opsDirectory === undefined ? binDirectory : resolve(root, family.opsDirectory),
+    configPath: found,
+    pathsDirectory: family.pathsFrom === "bin-directory" ? binDirectory : dirname(found),
+  };
+}
+
+/** Finds the directory that relative paths in a configuration file are resolved against, where nothing but the file is known. */
+export function findPathsDirectory(configPath: string): string {
+  return resolveNodeLayout({ configPath }).pathsDirectory;
+}
+
+/** Writes a path as a program that runs in a directory is given it: relative if it is below. */
+export function formatArgument(path: string, directory: string): string {
+  const inside = relative(directory, path);
+  return inside.startsWith("..") || isAbsolute(inside) ? path : `.${sep}${inside}`;
+}
+
+/** Finds the workspace that a configuration file belongs to; its directory has the programs, too, unless its family keeps it elsewhere. */
+function locateByConfig(
+  configPath: string | undefined,
+  named: NodeFamily | undefined,
+  families: NodeFamilies,
+): Readonly<{ root: string; bin?: string }> {
+  if (configPath === undefined) {
     throw new StartupError(
       "no node to look after: set node.workspace (GATEHOUSE_SIDECAR_NODE_WORKSPACE) to the node's workspace directory, " +
         "or node.configPath (GATEHOUSE_SIDECAR_NODE_CONFIG_PATH) to its node.conf.",
     );
   }
-  const known = version ?? (settings.version === undefined ? undefined : parseNodeVersion(settings.version));
-  const root = resolve(workspace ?? join(configPath ?? ".", ".."));
-  const locateBin = (layout: LayoutName) => join(root, deriveBinDirectory(layout, settings.nodeDirectory));
-  const { layout, nodeCliTakesConfig } =
-    known === undefined ? findReleaseOnDisk(locateBin, releases) : findRelease(known, releases);
-  const standard = workspace === undefined ? root : locateBin(layout);
-  const binDirectory = resolve(settings.binDirectory ?? standard);
-  return {
-    kind: layout,
-    nodeCliTakesConfig,
-    binDirectory,
-    configPath: resolve(configPath ?? join(binDirectory, "node.conf")),
-  };
+  const path = resolve(configPath);
+  const { configPlaces } = named ?? findFamilyOfConfig(path, families);
+  const places = configPlaces.filter((place) => path.endsWith(sep + place));
+  const place = places.find((each) => each.includes("/")) ?? places[0];
+  if (place === undefined) return { root: dirname(path), bin: dirname(path) };
+  const root = path.slice(0, -place.length - 1);
+  return place.startsWith("bin/") ? { root, bin: dirname(path) } : { root };
+}
+
+/** Returns the configuration file that is there, else the family's first place of it. A place in `bin` is in the directory of the programs. */
+function findConfig(root: string, binDirectory: string, { configPlaces }: NodeFamily): string {
+  const locate = (place: string) =>
+    place.startsWith("bin/") ? join(binDirectory, basename(place)) : join(root, place);
+  return configPlaces.map(locate).find((path) => existsSync(path)) ?? locate(configPlaces[0]);
 }
 
 /** Returns the newest release of an older layout that is there, else the newest of all. */

@@ -102,6 +102,9 @@ test.each([
   ["node:0.15.0-ubuntu22.04", "0.15.0"],
   ["node:ubuntu22.04-0.15.0", undefined],
   ["node:2026.11.1", undefined],
+  ["registry.example/node:community_v0.12.2_f301031a_0422", "0.12.2"],
+  ["registry.example/node:v0.15.1_895c8f87e", "0.15.1"],
+  ["node:community_v0.12.2", undefined],
   ["node:latest", undefined],
 ])("image %s says %s", (image, release) => {
   expect(parseImageVersion(image)?.release).toBe(release);

@@ -1,5 +1,6 @@
 import gte from "semver/functions/gte.js";
 import major from "semver/functions/major.js";
+import { nodeFamilies } from "./families.ts";
 
 /** A node version that could be read; compared without its pre-release part, because a pre-release counts as its release. */
 export type NodeVersion = Readonly<{
@@ -159,13 +160,14 @@ export function parseClientVersion(answer: string, clientName: string | undefine
 }
 
 /**
- * Returns the version that an image reference's tag is; undefined for no tag, one with other words, `latest`, a date (`2026.11.1`), or only
- * a digest.
+ * Returns the version that an image reference's tag is, or has where a family of nodes has it; undefined for no tag, one with other words, `latest`,
+ * a date (`2026.11.1`), or only a digest.
  */
-export function parseImageVersion(image: string): NodeVersion | undefined {
+export function parseImageVersion(image: string, families = nodeFamilies): NodeVersion | undefined {
   const name = image.split("@")[0] ?? "";
   const tag = /:([^/:]+)$/.exec(name)?.[1];
-  const version = tag === undefined ? undefined : parseNodeVersion(tag);
+  const inside = families.map((family) => family.image.tag?.exec(tag ?? "")?.[1]).find((found) => found !== undefined);
+  const version = tag === undefined ? undefined : parseNodeVersion(inside ?? tag);
   return version !== undefined && major(version.release) < firstYear ? version : undefined;
 }
 

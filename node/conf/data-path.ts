@@ -1,10 +1,16 @@
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { findConfValue, type JsonObject } from "./document.ts";
 
-/** Finds the node's data directory: the setting, else `storage.mygrid_env.storage_data_path`, else the configuration's directory. */
-export function findDataPath(setting: string | undefined, configPath: string, value: JsonObject | undefined): string {
-  const directory = dirname(configPath);
+/**
+ * Finds the node's data directory: the setting, else `storage.mygrid_env.storage_data_path`, else the directory that relative paths of its configuration
+ * are resolved against.
+ */
+export function findDataPath(
+  setting: string | undefined,
+  pathsDirectory: string,
+  value: JsonObject | undefined,
+): string {
   if (setting !== undefined) return resolve(setting);
   const path = findConfValue(value, ["storage", "mygrid_env", "storage_data_path"]);
-  return typeof path === "string" && path !== "" ? resolve(directory, path) : directory;
+  return typeof path === "string" && path !== "" ? resolve(pathsDirectory, path) : pathsDirectory;
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parseConfig, type ConfigDocument } from "./document.ts";
 import { namesOwner, findOwnershipDifference, findValueDifference, readNodeValues } from "./node-values.ts";
 
-const configPath = "/srv/a/bin/node.conf";
+const pathsDirectory = "/srv/a/bin";
 
 function documentOf(change: (text: string) => string = (text) => text): ConfigDocument {
   const text = JSON.stringify({
@@ -18,7 +18,7 @@ function documentOf(change: (text: string) => string = (text) => text): ConfigDo
   return parsed.document;
 }
 
-const values = readNodeValues(documentOf(), configPath);
+const values = readNodeValues(documentOf(), pathsDirectory);
 
 test.each([
   ["/srv/a/data", "storage.mygrid_env.storage_data_path is /b there, the node has /srv/a/data"],
@@ -31,7 +31,7 @@ test.each([
 ])("a copy with another %s is another node's", (value, words) => {
   const copy = readNodeValues(
     documentOf((text) => text.replace(value, "/b")),
-    configPath,
+    pathsDirectory,
   );
   expect([findOwnershipDifference(copy, values), findValueDifference(copy, values)]).toEqual([words, words]);
 });
@@ -39,7 +39,7 @@ test.each([
 test("a port belongs to a running node's configuration, but is no sign of another node", () => {
   const copy = readNodeValues(
     documentOf((text) => text.replace("18200", "28200")),
-    configPath,
+    pathsDirectory,
   );
   expect(findOwnershipDifference(copy, values)).toBeUndefined();
   expect(findValueDifference(copy, values)).toBe(
@@ -47,7 +47,7 @@ test("a port belongs to a running node's configuration, but is no sign of anothe
   );
   const without = readNodeValues(
     documentOf((text) => text.replace(',"ws_port":"18200"', "")),
-    configPath,
+    pathsDirectory,
   );
   expect(findValueDifference(without, values)).toContain("ws_port is not set there");
 });
@@ -55,7 +55,7 @@ test("a port belongs to a running node's configuration, but is no sign of anothe
 test("what may drift is no such value, and a path is the same however it is written", () => {
   const copy = readNodeValues(
     documentOf((text) => text.replace('"a"', '"b"').replace("/srv/a/data", "../data")),
-    configPath,
+    pathsDirectory,
   );
   expect(findValueDifference(copy, values)).toBeUndefined();
   expect([namesOwner(values), namesOwner({})]).toEqual([true, false]);

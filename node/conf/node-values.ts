@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { findConfValue, type ConfigDocument, type JsonObject } from "./document.ts";
 
 /**
@@ -22,12 +22,11 @@ const paths: readonly (readonly string[])[] = [
 
 const ports = ["http_port", "rpc_port", "tcp_port", "ws_port"].map((name) => initConfig.concat(name));
 
-/** Reads the node's own values from a node.conf that stands, or is to stand, at `configPath`. Pure. */
-export function readNodeValues({ value }: ConfigDocument, configPath: string): NodeValues {
-  const directory = dirname(configPath);
+/** Reads the node's own values from a node.conf whose relative paths are resolved against `pathsDirectory`. Pure. */
+export function readNodeValues({ value }: ConfigDocument, pathsDirectory: string): NodeValues {
   const entries = [
     ...paths.map(
-      (path) => [path.join("."), readText(value, path), (text: string) => resolve(directory, text)] as const,
+      (path) => [path.join("."), readText(value, path), (text: string) => resolve(pathsDirectory, text)] as const,
     ),
     ...ports.map((path) => [path.join("."), readText(value, path), (text: string) => text] as const),
   ];

@@ -50,7 +50,7 @@ function formatAdvice(type: ConditionType, reason: string): string {
   const deployment = buildDeployment(settings, {
     command: (verb) => `gatehouse ${verb}`,
     statusUrl: `http://127.0.0.1:${stackServices.sidecar.ports.status}`,
-    binDirectory: "/data/node/bin",
+    ops: { directory: "/data/node/bin", start: ["./ops", "start", "--config", "./node.conf"] },
     configPath: "/data/node/bin/node.conf",
     dataPath: "/data/node/data",
   });

@@ -57,7 +57,7 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
       command,
       statusUrl: dependencies.url() ?? `http://127.0.0.1:${stackServices.sidecar.ports.status}`,
       dataPath: upkeep()?.dataPath(),
-      ...(upkeep()?.places() ?? { binDirectory: undefined, configPath: undefined }),
+      ...(upkeep()?.places() ?? { ops: undefined, configPath: undefined }),
     });
   const options = {
     name: settings.monitor.jobName ?? hostname(),

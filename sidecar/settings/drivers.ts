@@ -13,12 +13,17 @@ const name = z.string().min(1).meta({ expected: "a name" });
 
 /** The `ops` driver: a binary deployment (specification, "Node command line"). */
 export const opsSection = section({
+  directory: filePath
+    .optional()
+    .describe("Directory in which ops is run; default: by the node's family, the bin directory or the workspace"),
   stop: command('["./ops","stop","--force"]')
     .default(["./ops", "stop", "--force"])
-    .describe("Command that stops the node, run in the bin directory"),
+    .describe("Command that stops the node, run in ops.directory"),
   start: command('["./ops","start","--config","./node.conf"]')
-    .default(["./ops", "start", "--config", "./node.conf"])
-    .describe("Command that starts the node, run in the bin directory"),
+    .optional()
+    .describe(
+      "Command that starts the node, run in ops.directory; default: ./ops start --config and the path of the node's configuration file, e.g. ./node.conf",
+    ),
 });
 
 /** The `compose` driver. */
@@ -72,8 +77,10 @@ export const kubernetesSection = section({
     )
     .meta({ expected: "delete-pod or signal" }),
   processName: name
-    .default("node")
-    .describe("Name of the node's process or of its program's file, for the signal strategy"),
+    .optional()
+    .describe(
+      "Name of the node's process or of its program's file, for the signal strategy; default: by the node's family, e.g. node",
+    ),
   serviceAccountDirectory: filePath
     .default("/var/run/secrets/kubernetes.io/serviceaccount")
     .describe("Directory of the service account's token, namespace and ca.crt"),

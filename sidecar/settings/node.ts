@@ -2,6 +2,7 @@ import { z } from "zod";
 import { chainId, filePath, httpUrl, milliseconds, webSocketUrl } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { stackServices } from "#daemon/stack-services.ts";
+import { nodeFamilies } from "#node/families.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 
 /** The node: where it stands in the file system and how its RPC is reached. */
@@ -9,16 +10,27 @@ export const nodeSection = section({
   workspace: filePath
     .optional()
     .describe("Workspace directory of the node; its bin directory and node.conf are found in it by the node's version"),
+  family: z
+    .enum(nodeFamilies.map(({ name }) => name))
+    .optional()
+    .describe(
+      "Family of the node, which names its programs and files; default: the one whose programs or configuration file are there",
+    )
+    .meta({ expected: nodeFamilies.map(({ name }) => name).join(" or ") }),
   nodeDirectory: z
     .string()
     .min(1)
-    .default("node")
-    .describe("Directory of the node inside the workspace in the layout before v0.11")
+    .optional()
+    .describe(
+      "Directory of the node inside the workspace in the layout before v0.11; default: by its family, e.g. node",
+    )
     .meta({ expected: "a directory name inside the workspace" }),
   binDirectory: filePath
     .optional()
     .describe("Directory of node_cli and ops; default: <workspace>/bin, before v0.11 <node>/domain/client/bin"),
-  configPath: filePath.optional().describe("The node's configuration file; default: node.conf in the bin directory"),
+  configPath: filePath
+    .optional()
+    .describe("The node's configuration file; default: by its family, e.g. node.conf in the bin directory"),
   dataPath: filePath
     .optional()
     .describe("Directory whose disk is watched; default: storage.mygrid_env.storage_data_path of the configuration"),

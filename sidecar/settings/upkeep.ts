@@ -114,8 +114,10 @@ export const nodeCliSection = section({
   command: z
     .string()
     .min(1)
-    .default("node_cli")
-    .describe("Name of the node's command-line tool in the bin directory, or a path")
+    .optional()
+    .describe(
+      "Name of the node's command-line tool in the bin directory, or a path; default: by the node's family, e.g. node_cli",
+    )
     .meta({ expected: "a file name or path" }),
   runner: z
     .enum(["auto", "local", "compose", "docker", "kubernetes", "none"])
@@ -136,7 +138,9 @@ export const nodeCliSection = section({
     .string()
     .min(1)
     .optional()
-    .describe("What --c is given (v0.11 and later); default: the configuration file's path, in a container ./node.conf")
+    .describe(
+      "What --c is given (v0.11 and later); default: the configuration file's path, in a container by the node's family, e.g. ./node.conf",
+    )
     .meta({ expected: "a path" }),
   timeoutMs: milliseconds.default(10_000).describe("How long one run of the tool may take"),
   outputLimitBytes: bytes.default(65_536).describe("Output of the tool from which its run is ended"),

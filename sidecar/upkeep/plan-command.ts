@@ -6,6 +6,7 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { createDesiredState } from "./plan/desired-state.ts";
 import { readConfigFile, type ConfigReading } from "./config/config-file.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
+import { findPathsDirectory } from "#node/layout.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import { buildConfigTree } from "#node/lint/config-tree.ts";
 import { findWrittenSecrets, looksSecret, withoutSecretShapes } from "#node/lint/general-rules.ts";
@@ -46,7 +47,7 @@ export async function runPlanCommand(
     output.error(`plan: ${message}\n`);
     return exitStatus.error;
   }
-  const dataPath = findDataPath(settings.node.dataPath, configPath, reading.document.value);
+  const dataPath = findDataPath(settings.node.dataPath, findPathsDirectory(configPath), reading.document.value);
   const planned = plan({ document: reading.document, version }, createDesiredState(settings, dataPath));
   if (!options.json) output.out(render(configPath, reading, planned, output));
   for (const { message } of planned.problems) output.error(`plan: ${message}\n`);

@@ -47,15 +47,18 @@ export function createPlanStep(seen: PlanSeen, dependencies: PlanStepDependencie
   const { settings, observer, state, place, nodeCli, driver } = dependencies;
   return async (reading, { resolution, doubtOfPlace }) => {
     const { version } = resolution;
-    const { configPath } = place.layout();
+    const layout = place.layout();
     const document = reading.ok ? reading.document : undefined;
     const last = document ?? seen.config.now().document;
     seen.config.note({ document: last });
-    const desired = createDesiredState(settings, findDataPath(settings.node.dataPath, configPath, last?.value));
+    const desired = createDesiredState(
+      settings,
+      findDataPath(settings.node.dataPath, layout.pathsDirectory, last?.value),
+    );
     const held = { hash: hashDesiredState(desired), release: version?.release };
     liftHoldIfChanged(held, seen.restarts, dependencies);
     const { fileDeadline } = place;
-    if (document !== undefined) await saveNodeIdentity(document, configPath, { ...dependencies, fileDeadline });
+    if (document !== undefined) await saveNodeIdentity(document, layout, { ...dependencies, fileDeadline });
     const isUnjudged = version === undefined && document !== undefined;
     seen.config.note({ mayReportVersion: isUnjudged && isRightForSomeVersion(document, desired.monitor) });
     const pruneInfo = observer.pruneInfo();

@@ -43,8 +43,8 @@ export function reachNode(
   const layout = () => place.layout();
   const { ops, compose, restart, nodeCli: cli } = settings;
   const started = {
-    driver: [ops.stop, ops.start, compose.command, restart.checkCommand ?? []],
-    nodeCli: [[cli.command]],
+    driver: [ops.stop, ops.start ?? [], compose.command, restart.checkCommand ?? []],
+    nodeCli: [cli.command === undefined ? [] : [cli.command]],
   };
   const buildReach = (who: keyof typeof started): NodeReach => ({
     directory: () => layout().binDirectory,

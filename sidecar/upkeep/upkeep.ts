@@ -13,6 +13,7 @@ import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
+import { findOpsPlace, type OpsPlace } from "./drivers/ops-place.ts";
 import { judgeConfigured } from "./configured.ts";
 import { openKeptParts } from "./kept-parts.ts";
 import { listRunning, observeAll, type Observations } from "./observations.ts";
@@ -54,7 +55,7 @@ export type Upkeep = AsyncDisposable &
     /** Directory of the node's data; undefined until node.conf or the settings name it. */
     dataPath: () => string | undefined;
     /** Returns the paths of the node's programs and node.conf. */
-    places: () => Readonly<{ binDirectory: string; configPath: string }>;
+    places: () => Readonly<{ binDirectory: string; configPath: string; ops: OpsPlace }>;
     /** Returns the number of restarts in the last hour, and the limit. */
     restarts: () => Readonly<{ used: number; perHour: number }>;
     /** Whether the sidecar may change anything now: it has the authority to, and no hold is in force. */
@@ -111,8 +112,8 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   return {
     wake,
     version: () => observer.version().version,
-    dataPath: () => findNodeDataPath(document(), settings, place.layout().configPath),
-    places: () => place.layout(),
+    dataPath: () => findNodeDataPath(document(), settings, place.layout().pathsDirectory),
+    places: () => ({ ...place.layout(), ops: findOpsPlace(settings, place.layout()) }),
     restarts: () => ({ used: kept.budget.used(), perHour: settings.restart.budgetPerHour }),
     mayAct: () => authority() === "acts" && !isHeld(),
     configured: () =>
@@ -161,7 +162,7 @@ function startPasses(
 function findNodeDataPath(
   document: ConfigDocument | undefined,
   { node }: SidecarSettings,
-  configPath: string,
+  pathsDirectory: string,
 ): string | undefined {
-  return document && findDataPath(node.dataPath, configPath, document.value);
+  return document && findDataPath(node.dataPath, pathsDirectory, document.value);
 }

@@ -95,8 +95,8 @@ describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason
       );
       const runner = (name: string, tool = "node_cli") =>
         createComposeNodeCli(
-          { exec: [...command, "exec"], service: name, command: tool, timeoutMs: 60_000, outputLimitBytes: 10_000 },
-          { directory: () => project.directory, binDirectory: () => "/data/bin" },
+          { exec: [...command, "exec"], service: name, timeoutMs: 60_000, outputLimitBytes: 10_000 },
+          { directory: () => project.directory, tool: () => ({ directory: "/data/bin", command: tool }) },
         );
       const query = ["prune", "--c", "./node.conf", "--get"];
       const host = await project.inspect("node", "{{.Config.Hostname}}");

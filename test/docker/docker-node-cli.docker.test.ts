@@ -49,10 +49,10 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
   /** Runs a tool once, and gives what a person would read with the container's name left out. */
   async function run(command: string, args: readonly string[], timeoutMs = 20_000) {
     await using connection = createDockerEngine({ engine: engine.url, timeoutMs });
-    const options = { container: container.name, command, timeoutMs, outputLimitBytes: 1_000 };
+    const options = { container: container.name, timeoutMs, outputLimitBytes: 1_000 };
     const result = await createDockerNodeCli(
       options,
-      () => "/data/bin",
+      () => ({ directory: "/data/bin", command }),
       connection,
     )(args, new AbortController().signal);
     return result.ok ? result : { ...result, message: result.message.replaceAll(container.name, "node") };
@@ -78,8 +78,8 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
 
   test("one that hangs is given up after its time, and not begun again while it runs", async () => {
     await using connection = createDockerEngine({ engine: engine.url, timeoutMs: 1_000 });
-    const options = { container: container.name, command: "hangs", timeoutMs: 1_000, outputLimitBytes: 1_000 };
-    const nodeCli = createDockerNodeCli(options, () => "/data/bin", connection);
+    const options = { container: container.name, timeoutMs: 1_000, outputLimitBytes: 1_000 };
+    const nodeCli = createDockerNodeCli(options, () => ({ directory: "/data/bin", command: "hangs" }), connection);
     const words = async () => {
       const result = await nodeCli(["prune"], new AbortController().signal);
       return result.ok ? "" : `${result.reason}: ${result.message.replaceAll(container.name, "node")}`;
@@ -131,8 +131,8 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     const { signal } = new AbortController();
     const nodeCliIn = (name: string) =>
       createDockerNodeCli(
-        { container: name, command: "prints", timeoutMs: 20_000, outputLimitBytes: 1_000 },
-        () => "/data/bin",
+        { container: name, timeoutMs: 20_000, outputLimitBytes: 1_000 },
+        () => ({ directory: "/data/bin", command: "prints" }),
         connection,
       )([], signal);
     const gone = createUniqueName("gone");

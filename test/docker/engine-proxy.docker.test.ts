@@ -66,8 +66,8 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
     expect(await driver.startedAt?.(signal)).toBe(before);
     await driver.restart(signal);
     expect(await driver.startedAt?.(signal)).toBeGreaterThan(before);
-    const options = { container: container.name, command: "node_cli", timeoutMs: 60_000, outputLimitBytes: 1_000 };
-    const run = createDockerNodeCli(options, () => "/data/bin", connection);
+    const options = { container: container.name, timeoutMs: 60_000, outputLimitBytes: 1_000 };
+    const run = createDockerNodeCli(options, () => ({ directory: "/data/bin", command: "node_cli" }), connection);
     const query = ["prune", "--c", "./node.conf", "--get"];
     expect(await run(query, signal)).toEqual({ ok: true, output: "prune --c ./node.conf --get\n" });
     expect(await run(["id"], signal)).toMatchObject({
@@ -79,8 +79,8 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
   test("a node_cli that hangs is given up through it; a proxy that was restarted keeps nobody from trying again", async () => {
     await runDocker("exec", container.name, "touch", "/tmp/hang");
     await using connection = createDockerEngine({ engine: `unix://${socketPath()}`, timeoutMs: 2_000 });
-    const options = { container: container.name, command: "node_cli", timeoutMs: 2_000, outputLimitBytes: 1_000 };
-    const run = createDockerNodeCli(options, () => "/data/bin", connection);
+    const options = { container: container.name, timeoutMs: 2_000, outputLimitBytes: 1_000 };
+    const run = createDockerNodeCli(options, () => ({ directory: "/data/bin", command: "node_cli" }), connection);
     {
       await using _proxy = await startProxy();
       expect(await run(["--version"], signal)).toMatchObject({ reason: "TimedOut" });

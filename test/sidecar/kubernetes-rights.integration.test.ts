@@ -115,12 +115,15 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     const options = {
       apiUrl: cluster.url,
       container: "node",
-      command: "node_cli",
       timeoutMs: 5_000,
       outputLimitBytes: 100,
     };
     const run = (pod: string) =>
-      createKubernetesNodeCli({ ...options, pod }, () => "/data/bin", api)(["--version"], signal);
+      createKubernetesNodeCli(
+        { ...options, pod },
+        () => ({ directory: "/data/bin", command: "node_cli" }),
+        api,
+      )(["--version"], signal);
     // Nothing runs the pod, which is as far as a right leads here.
     expect(await run("node-0")).toMatchObject({ message: expect.stringMatching(/pod node-0 does not have a host/) });
     expect(await run("facilitator-0")).toMatchObject({

@@ -16,7 +16,7 @@ function deployment(env: Readonly<Record<string, string>>) {
   return buildDeployment(settings, {
     command: (verb) => `gatehouse ${verb}`,
     statusUrl: "http://127.0.0.1:9600",
-    binDirectory: "/srv/my node/bin",
+    ops: { directory: "/srv/my node/bin", start: ["./ops", "start", "--config", "./node.conf"] },
     configPath: "/srv/my node/bin/node.conf",
     dataPath: "/srv/my node/data",
   });
@@ -118,7 +118,7 @@ test.each(["Corrupt", "InDoubt"])("for data that are %s it has the whole command
   const found = { type: "DataSound", status: "False", reason, message: "-", since: "" } as Condition;
   const last = (env: Readonly<Record<string, string>>) => {
     const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/srv/node", ...env } });
-    const facts = { statusUrl: "http://127.0.0.1:9600", binDirectory: undefined, configPath: undefined };
+    const facts = { statusUrl: "http://127.0.0.1:9600", ops: undefined, configPath: undefined };
     const command = createCommandWords(settings.upkeep, "/srv/my state");
     return listSteps(found, buildDeployment(settings, { ...facts, command, dataPath: undefined })).at(-1)?.command;
   };

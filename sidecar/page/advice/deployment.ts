@@ -2,6 +2,7 @@ import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { CommandWords } from "../../upkeep/command-words.ts";
+import type { OpsPlace } from "../../upkeep/drivers/ops-place.ts";
 
 /** Commands by which a person looks at this node; one is absent if this deployment has none. */
 export type Deployment = Readonly<{
@@ -34,7 +35,7 @@ export type DeploymentFacts = Readonly<{
   command: CommandWords;
   /** URL of the sidecar's listener. */
   statusUrl: string;
-  binDirectory: string | undefined;
+  ops: OpsPlace | undefined;
   configPath: string | undefined;
   dataPath: string | undefined;
 }>;
@@ -64,7 +65,7 @@ export function buildDeployment(settings: SidecarSettings, facts: DeploymentFact
 
 type DriverCommands = Pick<Deployment, "showProcess" | "showLog" | "start" | "showDisk">;
 
-function buildDriverCommands(settings: SidecarSettings, { binDirectory, dataPath }: DeploymentFacts): DriverCommands {
+function buildDriverCommands(settings: SidecarSettings, { ops, dataPath }: DeploymentFacts): DriverCommands {
   switch (settings.restart.driver) {
     case "docker":
       return buildDockerCommands(settings.docker.container);
@@ -76,9 +77,9 @@ function buildDriverCommands(settings: SidecarSettings, { binDirectory, dataPath
     case "none":
       return {
         showProcess: `ss -ltnp 'sport = :${readPort(settings.node.httpUrl)}'`,
-        ...(binDirectory === undefined || settings.restart.driver === "none"
+        ...(ops === undefined || settings.restart.driver === "none"
           ? {}
-          : { start: `cd ${quoteShellWord(binDirectory)} && ${formatShellWords(settings.ops.start)}` }),
+          : { start: `cd ${quoteShellWord(ops.directory)} && ${formatShellWords(ops.start)}` }),
         ...(dataPath === undefined ? {} : { showDisk: `df -h ${quoteShellWord(dataPath)}` }),
       };
   }

@@ -8,7 +8,14 @@ import type { ConfigDocument } from "#node/conf/document.ts";
 import { readConfigFile } from "../config/config-file.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { createWriterLock } from "../config/writer-lock.ts";
-import { identifyNode, formatIdentity, listLayoutPaths, type NodeIdentity } from "../state/node-identity.ts";
+import {
+  identifyNode,
+  formatIdentity,
+  listLayoutPaths,
+  listPathsDirectories,
+  type ConfigPlace,
+  type NodeIdentity,
+} from "../state/node-identity.ts";
 import { compareCopies, hasActed, oldStateDirectory, takeOldState } from "./old-state.ts";
 import { formatHolder, createProcessLock, type LockHolder } from "../state/process-lock.ts";
 import { findNodeDifferences, type NodeDifference } from "./same-node.ts";
@@ -42,11 +49,12 @@ const lockAgainMs = 100;
  */
 export async function claimState(settings: SidecarSettings, dependencies: ClaimDependencies): Promise<ClaimedState> {
   const { log, userStateDirectory, signal } = dependencies;
-  const { configPath } = resolveNodeLayout(settings.node);
+  const layout = resolveNodeLayout(settings.node);
+  const { configPath } = layout;
   const directory = chooseStatePlace(settings, configPath, { userStateDirectory, isWritable: mayWrite });
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
   const document = reading.ok ? reading.document : undefined;
-  const found = identifyNode(settings, configPath, document);
+  const found = identifyNode(settings, layout, document);
   await requireOnlyWriter(settings, configPath, signal);
   createDirectory(directory);
   const lock = createProcessLock(join(directory, upkeepLockFile), found.configPath);
@@ -55,12 +63,12 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
     const isNew = !existsSync(join(directory, upkeepStateFile));
     if (isNew && settings.upkeep.stateDirectory === undefined) {
       const from = resolve(dependencies.oldStateDirectory ?? oldStateDirectory);
-      const places = [configPath, ...listLayoutPaths(settings.node)];
+      const places = [layout.pathsDirectory, ...listPathsDirectories(settings.node)];
       await takeOldState(from, directory, { places, document, movedFrom: settings.upkeep.movedFrom }, { log });
     }
     const state = openUpkeepState(directory);
     try {
-      await identify(state, found, { settings, configPath, document, log });
+      await identify(state, found, { settings, layout, document, log });
     } catch (error) {
       state[Symbol.dispose]();
       throw error;
@@ -87,7 +95,7 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
 
 type Claim = Readonly<{
   settings: SidecarSettings;
-  configPath: string;
+  layout: ConfigPlace;
   document: ConfigDocument | undefined;
   log: Logger;
 }>;
@@ -126,9 +134,9 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
 async function judgeOld(
   state: UpkeepState,
   found: NodeIdentity,
-  { settings, configPath, document }: Claim,
+  { settings, layout, document }: Claim,
 ): Promise<"acted" | "same" | "unknown"> {
-  const places = [configPath, ...listLayoutPaths(settings.node)];
+  const places = [layout.pathsDirectory, ...listPathsDirectories(settings.node)];
   const match = await compareCopies(state.directory, { places, document, movedFrom: settings.upkeep.movedFrom });
   if (match.kind === "another") {
     throw new StartupError(

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseConfig } from "#node/conf/document.ts";
 import { compareCopies } from "./old-state.ts";
 
-const now = "/srv/a/bin/node.conf";
-const legacy = "/srv/a/node/domain/client/bin/node.conf";
+const now = "/srv/a/bin";
+const legacy = "/srv/a/node/domain/client/bin";
 const configOf = (data: string) =>
   `{ "chain": {}, "storage": { "mygrid_env": { "storage_data_path": ${JSON.stringify(data)} } } }`;
 

@@ -19,7 +19,7 @@ export type CopiesMatch = Readonly<
 
 /** Node that a state may belong to. */
 export type CopiesOwner = Readonly<{
-  /** Path of its node.conf, then its paths in the layouts of other versions: paths in a copy may be relative to any. */
+  /** Directories that relative paths in a copy may be resolved against: its own, then those of other versions' layouts. */
   places: readonly string[];
   document: ConfigDocument | undefined;
   /** `upkeep.movedFrom`. */
@@ -38,8 +38,8 @@ export async function compareCopies(
   const bytes = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   const copy = bytes === undefined ? undefined : parseConfig(bytes);
   if (document === undefined || copy?.ok !== true) return { kind: "unknown" };
-  const [configPath = ""] = places;
-  const own = readNodeValues(document, configPath);
+  const [pathsDirectory = ""] = places;
+  const own = readNodeValues(document, pathsDirectory);
   const copies = places.map((place) => readNodeValues(copy.document, place));
   const isSame = copies.some((copied) => findOwnershipDifference(copied, own) === undefined);
   if (isSame) return { kind: namesOwner(own) ? "same" : "unknown" };

@@ -129,7 +129,7 @@ async function findLastGood(
   if (state.hold.get() !== undefined && !isOwedStart) return undefined;
   const content = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   if (content === undefined || !parseConfig(content).ok) return undefined;
-  const judged = judgeRestorable(content, place.layout().configPath, {}, state);
+  const judged = judgeRestorable(content, place.layout().pathsDirectory, {}, state);
   return judged.ok ? { ok: true, content } : judged;
 }
 

@@ -4,15 +4,15 @@ import { readNodeValues, type NodeValues } from "#node/conf/node-values.ts";
 import { judgeRestorable } from "./restorable.ts";
 import { readDocument } from "#node/testing/read-document.ts";
 
-const configPath = "/srv/a/bin/node.conf";
+const pathsDirectory = "/srv/a/bin";
 const nameless = '{ "chain": { "monitor_config": {} } }';
 const owned = (data: string) => `{ "chain": {}, "storage": { "mygrid_env": { "storage_data_path": "${data}" } } }`;
 
 /** Judges a copy for a node that last ran with a configuration. */
 function judge(copy: string, lastRan: string, over: Parameters<typeof judgeRestorable>[2] = {}) {
-  const values: NodeValues = readNodeValues(readDocument(lastRan), configPath);
+  const values: NodeValues = readNodeValues(readDocument(lastRan), pathsDirectory);
   const nodeValues = { get: () => values, set: () => undefined };
-  const judged = judgeRestorable(Buffer.from(copy), configPath, over, { nodeValues });
+  const judged = judgeRestorable(Buffer.from(copy), pathsDirectory, over, { nodeValues });
   return judged.ok ? "restored" : judged.why;
 }
 

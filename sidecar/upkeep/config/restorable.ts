@@ -27,27 +27,27 @@ export type RestoreOver = Readonly<{
  */
 export function judgeRestorable(
   copy: Uint8Array,
-  configPath: string,
+  pathsDirectory: string,
   { standing, ran }: RestoreOver,
   { nodeValues }: Pick<UpkeepState, "nodeValues">,
 ): Restorable {
   const parsed = parseConfig(copy);
   if (!parsed.ok) return { ok: false, why: "it can't be used itself" };
-  const values = readNodeValues(parsed.document, configPath);
+  const values = readNodeValues(parsed.document, pathsDirectory);
   const lastRan = nodeValues.get();
   const hasRun = ran !== undefined && hasSameMeaning(ran, parsed.document, undefined);
   if (lastRan === undefined) return { ok: false, why: "what the node runs with is not known yet" };
   const another =
-    findValueDifference(values, lastRan) ?? (hasRun ? undefined : describeMismatch(values, configPath, standing));
+    findValueDifference(values, lastRan) ?? (hasRun ? undefined : describeMismatch(values, pathsDirectory, standing));
   return another === undefined ? { ok: true, document: parsed.document } : { ok: false, why: another };
 }
 
 /** Describes why a copy that this node is not known to have run with may be another node's; undefined if nothing shows that. */
 function describeMismatch(
   copy: NodeValues,
-  configPath: string,
+  pathsDirectory: string,
   standing: ConfigDocument | undefined,
 ): string | undefined {
   if (!namesOwner(copy)) return "it names neither data nor keys, so nothing shows whether it is this node's";
-  return standing === undefined ? undefined : findOwnershipDifference(copy, readNodeValues(standing, configPath));
+  return standing === undefined ? undefined : findOwnershipDifference(copy, readNodeValues(standing, pathsDirectory));
 }

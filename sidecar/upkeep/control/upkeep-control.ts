@@ -59,7 +59,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
   const { settings, state, place, rate, events, clock, command, wake } = dependencies;
   const { mode } = settings.upkeep;
   const node = () => {
-    const identity = state.identity.get() ?? identifyNode(settings, place.layout().configPath, seen.document());
+    const identity = state.identity.get() ?? identifyNode(settings, place.layout(), seen.document());
     return { name: settings.monitor.jobName ?? identity.host.name, words: formatIdentity(identity) };
   };
   const buildHoldView = () => {

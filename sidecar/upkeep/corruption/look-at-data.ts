@@ -96,12 +96,12 @@ function compareElsewhere(
 }
 
 async function lookAround({ place, settings }: Pick<LookAtDataDependencies, "place" | "settings">) {
-  const { configPath } = place.layout();
+  const { pathsDirectory } = place.layout();
   const reading: ConfigReading = await place.read();
   const dataPath = reading.ok
-    ? findDataPath(settings.node.dataPath, configPath, reading.document.value)
+    ? findDataPath(settings.node.dataPath, pathsDirectory, reading.document.value)
     : settings.node.dataPath;
-  const values = reading.ok ? readNodeValues(reading.document, configPath) : {};
+  const values = reading.ok ? readNodeValues(reading.document, pathsDirectory) : {};
   const found = await lookAtPlace(dataPath, values, place);
   const { binDirectory } = place.layout();
   const programs = await place.fileDeadline.call(`looking at ${binDirectory}`, () => listPrograms(binDirectory));

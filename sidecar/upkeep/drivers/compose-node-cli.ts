@@ -1,19 +1,18 @@
 import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
-import { type NodeCliRunner, explainExit } from "./node-cli.ts";
+import { type NodeCliRunner, type ToolPlace, explainExit } from "./node-cli.ts";
 
 /** Settings for running the tool in a service of a compose deployment. */
 export type ComposeNodeCliOptions = Readonly<{
   /** Runs a program in a service, such as `docker compose exec`; its options, the service and the program follow. */
   exec: readonly string[];
   service: string;
-  command: string;
   timeoutMs: number;
   outputLimitBytes: number;
 }>;
 
 /** Directory that compose is run in, and the tool's directory in the container. */
-export type ComposeNodeCliPlaces = Readonly<{ directory: () => string; binDirectory: () => string }>;
+export type ComposeNodeCliPlaces = Readonly<{ directory: () => string; tool: () => ToolPlace }>;
 
 /**
  * Runs the tool inside the node's container with `docker compose exec` (specification, "Node command line"), in its bin directory; no
@@ -22,15 +21,16 @@ export type ComposeNodeCliPlaces = Readonly<{ directory: () => string; binDirect
  */
 export function createComposeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliPlaces): NodeCliRunner {
   const { exec, service, timeoutMs } = options;
-  const name = `./${options.command} in service ${service}`;
   let isLeftRunning = false;
   return async (args, signal) => {
+    const tool = places.tool();
+    const name = `./${tool.command} in service ${service}`;
     if (isLeftRunning) {
       const message = `${name} still runs since an earlier call; end it, or restart the container.`;
       return { ok: false, reason: "TimedOut", message };
     }
     const [file = "", ...first] = exec;
-    const inContainer = ["-T", "--workdir", places.binDirectory(), service, `./${options.command}`, ...args];
+    const inContainer = ["-T", "--workdir", tool.directory, service, `./${tool.command}`, ...args];
     const run = runProcess({
       ...options,
       command: [file, ...first, ...inContainer],

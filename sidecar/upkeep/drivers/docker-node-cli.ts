@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/process/bounded-process.ts";
-import { type NodeCliRunner, explainExit } from "./node-cli.ts";
+import { type NodeCliRunner, type ToolPlace, explainExit } from "./node-cli.ts";
 import { readEngineMessage, EngineTimeout, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";
 
 /** Settings for running the tool inside the node's container. */
 export type DockerNodeCliOptions = Readonly<{
   container: string;
-  command: string;
   timeoutMs: number;
   outputLimitBytes: number;
 }>;
@@ -30,18 +29,19 @@ const streamOverheadFactor = 2;
  */
 export function createDockerNodeCli(
   options: DockerNodeCliOptions,
-  binDirectory: () => string,
+  place: () => ToolPlace,
   engine: DockerEngine,
 ): NodeCliRunner {
   let leftRunning: string | undefined;
   return async (args, signal) => {
-    const name = `./${options.command} in container ${options.container}`;
+    const { command, directory } = place();
+    const name = `./${command} in container ${options.container}`;
     try {
       if (leftRunning !== undefined) {
         const still = await checkLeftRunning(leftRunning, name, engine, signal);
         if (still !== undefined) return still;
       }
-      const run = { name, command: [`./${options.command}`, ...args], directory: binDirectory(), signal };
+      const run = { name, command: [`./${command}`, ...args], directory, signal };
       const ran = await runExec(run, options, engine);
       leftRunning = ran.leftRunning;
       return ran.result;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { z } from "zod";
 import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/process/bounded-process.ts";
-import { type NodeCliRunner, explainExit } from "./node-cli.ts";
+import { type NodeCliRunner, explainExit, type ToolPlace } from "./node-cli.ts";
 import { DriverError } from "./driver.ts";
 import { readKubernetesMessage, readKubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
@@ -12,7 +12,6 @@ export type KubernetesNodeCliOptions = Readonly<{
   apiUrl: string;
   pod: string;
   container: string;
-  command: string;
   timeoutMs: number;
   outputLimitBytes: number;
 }>;
@@ -32,14 +31,15 @@ const execStatus = z.object({
 /** Runs the tool in the node's container (pod exec over WebSocket). Needs `create` (and `get`) on that pod's `exec`. */
 export function createKubernetesNodeCli(
   options: KubernetesNodeCliOptions,
-  binDirectory: () => string,
+  place: () => ToolPlace,
   api: KubernetesApi,
 ): NodeCliRunner {
   return async (args, signal) => {
-    const name = `${options.command} in pod ${options.pod}`;
+    const { command, directory } = place();
+    const name = `${command} in pod ${options.pod}`;
     try {
       const { token, ca, namespace } = await api.credentials();
-      const url = buildExecUrl(options, namespace, [`${binDirectory()}/${options.command}`, ...args]);
+      const url = buildExecUrl(options, namespace, [`${directory}/${command}`, ...args]);
       const headers = { authorization: `Bearer ${token}` };
       const socket = new WebSocket(url, ["v4.channel.k8s.io"], {
         headers,

@@ -66,14 +66,18 @@ export function explainExit(name: string, exitCode: number | null, said: string)
   return { ok: false, reason: "Failed", message: `${name} exited with status ${exitCode}${why}` };
 }
 
+/** File name or path of the tool, and the directory in which it is run. */
+export type ToolPlace = Readonly<{ directory: string; command: string }>;
+
 /** Settings for running the tool on this machine. */
-export type LocalNodeCliOptions = Readonly<{ command: string; timeoutMs: number; outputLimitBytes: number }>;
+export type LocalNodeCliOptions = Readonly<{ timeoutMs: number; outputLimitBytes: number }>;
 
 /** Runs the tool in the node's bin directory. */
-export function createLocalNodeCli(options: LocalNodeCliOptions, binDirectory: () => string): NodeCliRunner {
+export function createLocalNodeCli(options: LocalNodeCliOptions, place: () => ToolPlace): NodeCliRunner {
   return (args, signal) => {
-    const directory = binDirectory();
-    const file = isAbsolute(options.command) ? options.command : join(directory, options.command);
-    return runProcess({ ...options, command: [file, ...args], directory, signal });
+    const { directory, command } = place();
+    const { timeoutMs, outputLimitBytes } = options;
+    const file = isAbsolute(command) ? command : join(directory, command);
+    return runProcess({ timeoutMs, outputLimitBytes, command: [file, ...args], directory, signal });
   };
 }

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createOpsDriver } from "./ops-driver.ts";
 
+const createDriver = (directory: string, stop: string, start: string) =>
+  createOpsDriver({ stop: [stop], timeoutMs: 10_000 }, () => ({ directory, binDirectory: directory, start: [start] }));
+
 const restart = (stop: string, start: string) =>
-  createOpsDriver({ stop: [stop], start: [start], timeoutMs: 10_000 }, () => import.meta.dirname).restart(
-    AbortSignal.timeout(20_000),
-  );
+  createDriver(import.meta.dirname, stop, start).restart(AbortSignal.timeout(20_000));
 
 it("names the program once that is not there to stop the node and to start it", async () => {
   await expect(restart("./ops", "./ops")).rejects.toThrow(
@@ -24,8 +25,7 @@ it("names what kept the node from stopping, where that is another thing", async 
 it("says before it is needed which program is not there, or can't be run", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-ops-"));
   await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
-  const problem = (stop: string, start: string) =>
-    createOpsDriver({ stop: [stop], start: [start], timeoutMs: 10_000 }, () => directory).problem?.();
+  const problem = (stop: string, start: string) => createDriver(directory, stop, start).problem?.();
   expect(await problem("./ops", "./ops")).toBe(
     `./ops (ops.stop, ops.start) is not there; put it into ${directory}, or name another program`,
   );

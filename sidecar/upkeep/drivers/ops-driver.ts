@@ -1,11 +1,13 @@
 import { access, constants } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
 import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
+import type { NodeLayout } from "#node/layout.ts";
 import { findProcessesIn } from "./host-processes.ts";
 import { DriverError, StartFailed, type NodeDriver, type RestartReport } from "./driver.ts";
+import type { OpsPlace } from "./ops-place.ts";
 
-/** Commands of a binary deployment, run in the bin directory. */
-export type OpsDriverOptions = Readonly<{ stop: readonly string[]; start: readonly string[]; timeoutMs: number }>;
+/** Command that stops the node of a binary deployment, and the time that a command may take. */
+export type OpsDriverOptions = Readonly<{ stop: readonly string[]; timeoutMs: number }>;
 
 /** Output of `ops` that is kept for a message. */
 const outputLimitBytes = 1_048_576;
@@ -14,11 +16,14 @@ const outputLimitBytes = 1_048_576;
  * Restarts a binary deployment: `./ops stop --force`, then `./ops start --config ./node.conf` (specification, "Node command
  * line"). It starts the node even if the stop fails: the node may have been down.
  */
-export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => string): NodeDriver {
+export function createOpsDriver(
+  options: OpsDriverOptions,
+  place: () => OpsPlace & Pick<NodeLayout, "binDirectory">,
+): NodeDriver {
   const run = async (command: readonly string[], signal: AbortSignal) => {
     const [file = "", ...args] = command;
     const { timeoutMs } = options;
-    return runProcess({ command: [file, ...args], directory: binDirectory(), timeoutMs, outputLimitBytes, signal });
+    return runProcess({ command: [file, ...args], directory: place().directory, timeoutMs, outputLimitBytes, signal });
   };
   const runOrThrow = async (command: readonly string[], signal: AbortSignal) => {
     const result = await run(command, signal);
@@ -27,13 +32,13 @@ export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => s
   };
   return {
     name: "ops",
-    problem: () => findMissingPrograms(options, binDirectory()),
+    problem: () => findMissingPrograms(options.stop, place()),
     stop: (signal) => runOrThrow(options.stop, signal),
-    start: (signal) => runOrThrow(options.start, signal),
-    processes: () => findProcessesIn(binDirectory()),
+    start: (signal) => runOrThrow(place().start, signal),
+    processes: () => findProcessesIn(place().binDirectory),
     restart: async (signal) => {
       const stopped = await run(options.stop, signal);
-      const started = await run(options.start, signal);
+      const started = await run(place().start, signal);
       if (started.ok) return buildReport([stopped, started]);
       const { exitStatus: startStatus } = started;
       if (stopped.ok) throw new StartFailed(started.message, { startStatus });
@@ -45,8 +50,8 @@ export function createOpsDriver(options: OpsDriverOptions, binDirectory: () => s
 
 /** Finds which of the programs could not be run, in words; undefined, too, if their directory is missing: node.conf is gone then, and is reported. */
 async function findMissingPrograms(
-  { stop, start }: Pick<OpsDriverOptions, "stop" | "start">,
-  directory: string,
+  stop: readonly string[],
+  { directory, start }: OpsPlace,
 ): Promise<string | undefined> {
   if (!(await isThere(directory))) return undefined;
   const settings = new Map<string, string[]>();

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { createLocalNodeCli, createNodeCli, type NodeCli, type NodeCliRunner } from "./node-cli.ts";
@@ -13,6 +14,7 @@ import { createKubernetesApi } from "./kubernetes-api.ts";
 import { createKubernetesDriver } from "./kubernetes-driver.ts";
 import { createKubernetesNodeCli } from "./kubernetes-node-cli.ts";
 import { createOpsDriver } from "./ops-driver.ts";
+import { findOpsPlace } from "./ops-place.ts";
 import { createSignalDriver } from "./signal-driver.ts";
 
 /**
@@ -28,7 +30,10 @@ export function selectDriver(
   const { timeoutMs, driver } = settings.restart;
   switch (driver) {
     case "ops":
-      return createOpsDriver({ ...settings.ops, timeoutMs }, () => layout().binDirectory);
+      return createOpsDriver({ stop: settings.ops.stop, timeoutMs }, () => ({
+        ...findOpsPlace(settings, layout()),
+        binDirectory: layout().binDirectory,
+      }));
     case "compose":
       return createComposeDriver({
         ...settings.compose,
@@ -43,7 +48,10 @@ export function selectDriver(
     }
     case "kubernetes": {
       const { strategy } = settings.kubernetes;
-      if (strategy === "signal") return createSignalDriver({ ...settings.kubernetes, timeoutMs });
+      if (strategy === "signal") {
+        const { processName } = settings.kubernetes;
+        return createSignalDriver({ processName: () => processName ?? nameProcess(layout()), timeoutMs });
+      }
       const pod = requireSetting("kubernetes.pod", settings.kubernetes.pod);
       const api = resources.use(createKubernetesApi({ ...settings.kubernetes, timeoutMs }));
       return createKubernetesDriver({ ...settings.kubernetes, pod, timeoutMs }, api);
@@ -79,13 +87,15 @@ type Runner = "local" | "compose" | "docker" | "kubernetes";
 /** Derives the path at which `node_cli` finds node.conf. A pod's exec begins in the image's own directory and knows no other. */
 function deriveConfigPath(runner: Runner, settings: SidecarSettings, layout: NodeLayout): string {
   if (runner === "local") return layout.configPath;
+  const { configArgument } = layout.family.image;
   return runner === "docker" || runner === "compose"
-    ? "./node.conf"
-    : `${deriveContainerBinDirectory(settings, layout)}/node.conf`;
+    ? configArgument
+    : posix.join(deriveContainerBinDirectory(settings, layout), configArgument);
 }
 
-function deriveContainerBinDirectory({ nodeCli, node }: SidecarSettings, { kind }: NodeLayout): string {
-  return nodeCli.containerBinDirectory ?? `/data/${deriveBinDirectory(kind, node.nodeDirectory)}`;
+function deriveContainerBinDirectory({ nodeCli, node }: SidecarSettings, { kind, family }: NodeLayout): string {
+  const nodeDirectory = node.nodeDirectory ?? family.nodeDirectory;
+  return nodeCli.containerBinDirectory ?? `/data/${deriveBinDirectory(kind, nodeDirectory)}`;
 }
 
 function createRunner(
@@ -95,23 +105,32 @@ function createRunner(
   resources: AsyncDisposableStack,
 ): NodeCliRunner {
   const { nodeCli } = settings;
-  if (runner === "local") return createLocalNodeCli(nodeCli, () => layout().binDirectory);
-  const binDirectory = () => deriveContainerBinDirectory(settings, layout());
+  const place = () => {
+    const found = layout();
+    const directory = runner === "local" ? found.binDirectory : deriveContainerBinDirectory(settings, found);
+    return { directory, command: nodeCli.command ?? found.family.programs.tool };
+  };
+  if (runner === "local") return createLocalNodeCli(nodeCli, place);
   const { timeoutMs } = nodeCli;
   if (runner === "compose") {
     const { exec, service } = settings.compose;
     if (service === undefined) throw new StartupError(noService);
     const directory = deriveComposeDirectory(settings, layout);
-    return createComposeNodeCli({ ...nodeCli, exec, service }, { directory, binDirectory });
+    return createComposeNodeCli({ ...nodeCli, exec, service }, { directory, tool: place });
   }
   if (runner === "docker") {
     const container = requireSetting("docker.container", settings.docker.container);
     const engine = resources.use(createDockerEngine({ ...settings.docker, timeoutMs }));
-    return createDockerNodeCli({ ...nodeCli, container }, binDirectory, engine);
+    return createDockerNodeCli({ ...nodeCli, container }, place, engine);
   }
   const pod = requireSetting("kubernetes.pod", settings.kubernetes.pod);
   const api = resources.use(createKubernetesApi({ ...settings.kubernetes, timeoutMs }));
-  return createKubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, binDirectory, api);
+  return createKubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, place, api);
+}
+
+/** Names the node's process, which a shared process namespace shows among others. */
+function nameProcess({ family: { programs } }: NodeLayout): string {
+  return programs.process ?? "node";
 }
 
 function deriveComposeDirectory({ compose, node }: SidecarSettings, layout: () => NodeLayout): () => string {

@@ -8,7 +8,7 @@ import { readProcessStart } from "./host-processes.ts";
 /** Process of the node, and the time limit of a restart. */
 export type SignalDriverOptions = Readonly<{
   /** File name of its program, or its name in `/proc/<pid>/comm`. */
-  processName: string;
+  processName: () => string;
   timeoutMs: number;
 }>;
 
@@ -21,10 +21,11 @@ const nameLength = 15;
  * Restarts a node in the same process namespace (`shareProcessNamespace`) with SIGTERM: its container ends, and Kubernetes
  * starts it again, waiting longer each time it does so soon. Waits for a new process of that name.
  */
-export function createSignalDriver({ processName, timeoutMs }: SignalDriverOptions): NodeDriver {
+export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDriverOptions): NodeDriver {
   return {
     name: "kubernetes",
     restart: async (signal) => {
+      const processName = nameNow();
       const before = await findProcessesNamed(processName);
       if (before.length === 0) {
         throw new DriverError(
@@ -41,6 +42,7 @@ export function createSignalDriver({ processName, timeoutMs }: SignalDriverOptio
       );
     },
     startedAt: async () => {
+      const processName = nameNow();
       const others = await findProcessesElsewhere();
       const named = others.filter((process) => isNamed(process, processName));
       if (named.length > 0) return Math.min(...(await Promise.all(named.map(readStartOrNow))));

@@ -102,6 +102,7 @@ function buildEditOptions(
   return {
     version,
     seesFiles: driver?.name === "ops",
+    urls: settings.node,
     keptHash: restarts.now().kept?.hash,
     beganBefore: process.now().requestedStart?.began === "before",
     checkCommand: settings.restart.checkCommand,

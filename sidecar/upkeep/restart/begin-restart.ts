@@ -48,6 +48,7 @@ export function beginRestart(
     isFinishing: due.cause === "interrupted",
     desired,
     configPath: place.layout().configPath,
+    pathsDirectory: place.layout().pathsDirectory,
     configLimitBytes: settings.upkeep.configLimitBytes,
     answersWithinMs,
     healthyWithinMs,

@@ -56,7 +56,7 @@ export async function hasReadAlready(
   state.atomically(() => {
     state.nodeHas.set(meaning);
     state.startedWith.set(isLater || isEarlier ? meaning : undefined);
-    state.nodeValues.set(readNodeValues(reading.document, place.layout().configPath));
+    state.nodeValues.set(readNodeValues(reading.document, place.layout().pathsDirectory));
     events.add("restart", `No restart is needed: the node ${why}.`, undefined, doneBySidecar);
   });
   return true;

@@ -28,6 +28,7 @@ export type RestartIncident = Readonly<{
   /** Desired state that a hold would remember. */
   desired: HeldState;
   configPath: string;
+  pathsDirectory: string;
   configLimitBytes: number;
   answersWithinMs: number;
   healthyWithinMs: number;
@@ -95,10 +96,10 @@ export async function runRestart(
 
 function noteStartedWith(
   { document }: UsableReading,
-  { configPath }: RestartIncident,
+  { pathsDirectory }: RestartIncident,
   { state }: RestartIncidentDependencies,
 ): void {
-  state.nodeValues.set(readNodeValues(document, configPath));
+  state.nodeValues.set(readNodeValues(document, pathsDirectory));
   state.startedWith.set(deriveMeaning(document));
 }
 

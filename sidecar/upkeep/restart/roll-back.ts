@@ -84,7 +84,7 @@ async function restoreHealthy(
   { failure, ran }: Readonly<{ failure: string; ran: string | undefined }>,
   dependencies: RestartIncidentDependencies,
 ): Promise<string> {
-  const { configPath, configLimitBytes } = incident;
+  const { configPath, pathsDirectory, configLimitBytes } = incident;
   const { state, versions } = dependencies;
   let healthy: Uint8Array | undefined;
   try {
@@ -102,7 +102,7 @@ async function restoreHealthy(
       ? "Its configuration is the one that it was last healthy with."
       : "No other configuration is known: the one that is kept, which stands there, may never have been started with.";
   }
-  const judged = judgeRestorable(healthy, configPath, { standing: now.ok ? now.document : undefined, ran }, state);
+  const judged = judgeRestorable(healthy, pathsDirectory, { standing: now.ok ? now.document : undefined, ran }, state);
   if (!judged.ok) {
     return `The remembered configuration in ${state.directory} was not restored: ${judged.why}. Put node.conf right by hand.`;
   }

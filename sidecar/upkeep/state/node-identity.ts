@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
-import { resolveNodeLayout } from "#node/layout.ts";
+import { resolveNodeLayout, type NodeLayout } from "#node/layout.ts";
 import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
 
 /** Host of a node: a machine by its host name, a container or a pod by its name. */
@@ -25,6 +25,9 @@ export type NodeIdentity = Readonly<{
   host: NodeHost;
 }>;
 
+/** Path of node.conf, and the directory that relative paths in it are resolved against. */
+export type ConfigPlace = Pick<NodeLayout, "configPath" | "pathsDirectory">;
+
 /** Settings that identify a node. */
 export type IdentitySettings = Pick<SidecarSettings, "node" | "restart" | "docker" | "kubernetes">;
 
@@ -34,7 +37,7 @@ export type IdentitySettings = Pick<SidecarSettings, "node" | "restart" | "docke
  */
 export function identifyNode(
   settings: IdentitySettings,
-  configPath: string,
+  { configPath, pathsDirectory }: ConfigPlace,
   document: ConfigDocument | undefined,
   realPath = resolveRealPath(configPath),
 ): NodeIdentity {
@@ -43,7 +46,7 @@ export function identifyNode(
     configPath: realPath,
     namedPath: resolve(configPath),
     // Not node.dataPath, which only names the disk that is watched.
-    dataPath: document === undefined ? undefined : findDataPath(undefined, configPath, document.value),
+    dataPath: document === undefined ? undefined : findDataPath(undefined, pathsDirectory, document.value),
     chainId: node.chainId,
     host: identifyHost(settings),
   };
@@ -51,8 +54,16 @@ export function identifyNode(
 
 /** Lists the paths of node.conf in each layout of a workspace. */
 export function listLayoutPaths(node: IdentitySettings["node"]): readonly string[] {
-  const paths = nodeReleases.map(({ since }) => resolveNodeLayout(node, parseNodeVersion(since)).configPath);
-  return [...new Set(paths.map(resolveRealPath))];
+  return [...new Set(listLayouts(node).map(({ configPath }) => resolveRealPath(configPath)))];
+}
+
+/** Lists the directories that relative paths in node.conf are resolved against, in each layout of a workspace. */
+export function listPathsDirectories(node: IdentitySettings["node"]): readonly string[] {
+  return [...new Set(listLayouts(node).map(({ pathsDirectory }) => resolveRealPath(pathsDirectory)))];
+}
+
+function listLayouts(node: IdentitySettings["node"]): readonly NodeLayout[] {
+  return nodeReleases.map(({ since }) => resolveNodeLayout(node, parseNodeVersion(since)));
 }
 
 /** Formats a node's identity for a person who has two nodes. */

@@ -4,7 +4,7 @@ import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { NodeHealth } from "#health/node-health.ts";
-import { identifyNode, type IdentitySettings } from "./node-identity.ts";
+import { identifyNode, type IdentitySettings, type ConfigPlace } from "./node-identity.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
 /**
@@ -15,7 +15,7 @@ import type { UpkeepState } from "./upkeep-state.ts";
  */
 export async function saveNodeIdentity(
   document: ConfigDocument,
-  configPath: string,
+  layout: ConfigPlace,
   {
     settings,
     state,
@@ -29,14 +29,15 @@ export async function saveNodeIdentity(
     health: Readonly<{ current: () => NodeHealth }>;
   }>,
 ): Promise<void> {
+  const { configPath, pathsDirectory } = layout;
   const realPath = await fileDeadline.call(`resolving ${configPath}`, () =>
     // A file that is gone by now has no path but the one that it had.
     realpath(configPath).catch(() => configPath),
   );
   if (state.nodeHas.get() === undefined) state.nodeHas.set(deriveMeaning(document));
-  if (state.nodeValues.get() === undefined) state.nodeValues.set(readNodeValues(document, configPath));
+  if (state.nodeValues.get() === undefined) state.nodeValues.set(readNodeValues(document, pathsDirectory));
   const remembered = state.identity.get();
   const answeredChainId = health.current().chainId ?? remembered?.answeredChainId;
-  const now = { ...identifyNode(settings, configPath, document, realPath), answeredChainId };
+  const now = { ...identifyNode(settings, layout, document, realPath), answeredChainId };
   if (JSON.stringify(now) !== JSON.stringify(remembered)) state.identity.set(now);
 }

@@ -30,7 +30,11 @@ export function listStatePlaces(
 ): readonly [string, ...string[]] {
   const { stateDirectory } = settings.upkeep;
   if (stateDirectory !== undefined) return [resolve(stateDirectory)];
-  const { configPath: path, chainId, host } = identifyNode(settings, configPath, undefined);
+  const {
+    configPath: path,
+    chainId,
+    host,
+  } = identifyNode(settings, { configPath, pathsDirectory: dirname(configPath) }, undefined);
   const key = hash("sha256", JSON.stringify([path, chainId, host])).slice(0, 16);
   return [join(locateWorkspace(settings, configPath), workspaceState), join(userStateDirectory, key)];
 }

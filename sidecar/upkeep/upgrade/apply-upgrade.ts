@@ -213,7 +213,7 @@ function createStepsDependencies(
     lock: place.lock,
     limitBytes: settings.upkeep.configLimitBytes,
     desired: (document) =>
-      createDesiredState(settings, findDataPath(settings.node.dataPath, place.layout().configPath, document.value)),
+      createDesiredState(settings, findDataPath(settings.node.dataPath, place.layout().pathsDirectory, document.value)),
     waitsFor: (stage) => {
       seen.restarts.note({ stage });
       wake();
@@ -232,14 +232,14 @@ function createStepsDependencies(
 }
 
 /** Keeps the node.conf that the proved version was started with, to roll back to. */
-async function noteRunning({ end, configPath }: UpgradeRecord, dependencies: ApplyUpgradeDependencies): Promise<void> {
+async function noteRunning({ end }: UpgradeRecord, dependencies: ApplyUpgradeDependencies): Promise<void> {
   const { place, state } = dependencies;
   if (end === "stranded") return;
   const reading = await place.read();
   if (!reading.ok || state.nodeHas.get() !== deriveMeaning(reading.document)) return;
   state.atomically(() => {
     state.startedWith.set(deriveMeaning(reading.document));
-    state.nodeValues.set(readNodeValues(reading.document, configPath));
+    state.nodeValues.set(readNodeValues(reading.document, place.layout().pathsDirectory));
   });
   await saveHealthyConfig(reading.bytes, "advanced", dependencies);
 }

@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import { parseNodeCliVersion, parseNodeVersion, findRelease, type NodeVersion } from "#node/versions.ts";
+import type { NodeLayout } from "#node/layout.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { createLocalNodeCli, createNodeCli } from "../drivers/node-cli.ts";
 import { findRealPath } from "./data/data-stores.ts";
@@ -10,8 +11,8 @@ export type UpgradeRequest = Readonly<{ source: string; version?: string | undef
 
 type CheckReleaseDependencies = Readonly<{
   settings: Pick<SidecarSettings, "nodeCli">;
-  /** Directory of the node's present programs. */
-  binDirectory: string;
+  /** Family of the node, and directory of its present programs. */
+  layout: Pick<NodeLayout, "family" | "binDirectory">;
   signal: AbortSignal;
 }>;
 
@@ -29,7 +30,7 @@ export function findVersionProblems(from: NodeVersion | undefined, to: NodeVersi
 /** Lists the new programs and finds their version; returns the problem in words if that can't be done. */
 export async function readRelease(
   { source, version: givenVersion }: UpgradeRequest,
-  { settings, binDirectory, signal }: CheckReleaseDependencies,
+  { settings, layout: { binDirectory, family }, signal }: CheckReleaseDependencies,
 ) {
   if (!isAbsolute(source)) return `${source} is not an absolute path`;
   if ((await findRealPath(source)) === (await findRealPath(binDirectory))) {
@@ -37,11 +38,11 @@ export async function readRelease(
   }
   try {
     const files = await listRelease(source);
-    const { command } = settings.nodeCli;
+    const command = settings.nodeCli.command ?? family.programs.tool;
     const hasTool = files.some(({ name }) => name === command);
     const tool = createNodeCli(
       () => ({ takesConfig: true, configArgument: "" }),
-      createLocalNodeCli(settings.nodeCli, () => source),
+      createLocalNodeCli(settings.nodeCli, () => ({ directory: source, command })),
     );
     const said = hasTool ? await tool.version(signal) : undefined;
     const printed = said?.ok === true ? parseNodeCliVersion(said.value) : undefined;
@@ -49,7 +50,7 @@ export async function readRelease(
     if (givenVersion !== undefined && wanted === undefined)
       return `"${givenVersion}" is not a version; expected one such as 0.16.2`;
     if (printed !== undefined && wanted !== undefined && printed.release !== wanted.release) {
-      return `${source} has the programs of ${printed.text} (node_cli --version), not of ${wanted.text}`;
+      return `${source} has the programs of ${printed.text} (${command} --version), not of ${wanted.text}`;
     }
     const to = printed ?? wanted;
     return to === undefined ? `${source} does not report its version; give it: --node-version` : { files, to };

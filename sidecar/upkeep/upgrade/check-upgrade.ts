@@ -46,7 +46,7 @@ export async function checkUpgrade(
   const { place, settings, observer, signal } = dependencies;
   const { source } = request;
   const from = observer.version().version;
-  const release = await readRelease(request, { ...dependencies, binDirectory: place.layout().binDirectory });
+  const release = await readRelease(request, { ...dependencies, layout: place.layout() });
   const { files, to } = typeof release === "string" ? { files: [], to: undefined } : release;
   const config = checkConfig(await place.read(), { from, to }, dependencies);
   const found =
@@ -116,7 +116,7 @@ function checkConfig(
   const document = reading.ok ? reading.document : undefined;
   const desired = createDesiredState(
     settings,
-    findDataPath(settings.node.dataPath, place.layout().configPath, document?.value),
+    findDataPath(settings.node.dataPath, place.layout().pathsDirectory, document?.value),
   );
   const common = { document };
   if (!reading.ok) return { ...common, write: undefined, problems: [reading.problem.message], warnings: [] };
@@ -137,10 +137,10 @@ export function findWorkStores(
   source: string,
   { place, state, clock, signal }: Pick<CheckUpgradeDependencies, "place" | "state" | "clock" | "signal">,
 ): Promise<FoundStores> {
-  const { configPath, binDirectory } = place.layout();
+  const { configPath, pathsDirectory, binDirectory } = place.layout();
   const id = `${formatWorkId(clock.wallMs())}-${work}`;
   const others = [binDirectory, state.directory, source];
-  return findStores(document, { configPath, id, others }, { timeoutMs: measureWithinMs, signal });
+  return findStores(document, { configPath, pathsDirectory, id, others }, { timeoutMs: measureWithinMs, signal });
 }
 
 /** Finds what a person should know before data are copied while the node runs. */

@@ -66,7 +66,7 @@ export async function servePage({ mode = "enforce", plan, env = {}, watched = []
   const facts = {
     command: createCommandWords(settings.upkeep, "/state"),
     statusUrl: "http://127.0.0.1:9600",
-    binDirectory: "/srv/node-7/bin",
+    ops: { directory: "/srv/node-7/bin", start: ["./ops", "start", "--config", "./node.conf"] },
     configPath: "/srv/node-7/bin/node.conf",
     dataPath: "/srv/node-7/data",
   };

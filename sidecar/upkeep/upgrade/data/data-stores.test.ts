@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { resolveNodeLayout } from "#node/layout.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import { readRelease } from "../check-release.ts";
 import { findStores } from "./data-stores.ts";
@@ -24,7 +25,8 @@ function find({ path = join(root, "data"), others = [] as readonly string[], mou
   const parsed = parseConfig(Buffer.from(text));
   if (!parsed.ok) throw new Error("the text of this test is no node.conf");
   const mountsPath = join(root, "mountinfo");
-  const options = { configPath: join(root, "bin", "node.conf"), id: "1", others };
+  const pathsDirectory = join(root, "bin");
+  const options = { configPath: join(pathsDirectory, "node.conf"), pathsDirectory, id: "1", others };
   return writeFile(mountsPath, mounts).then(() =>
     findStores(parsed.document, options, { timeoutMs: 20_000, signal, mountsPath }),
   );
@@ -71,7 +73,7 @@ test("the bin directory itself is no release", async () => {
   const settings = { nodeCli: { command: "node_cli" } } as Parameters<typeof readRelease>[1]["settings"];
   const reported = await readRelease(
     { source: join(root, "release") },
-    { settings, binDirectory: join(root, "bin"), signal },
+    { settings, layout: resolveNodeLayout({ workspace: root }), signal },
   );
   expect(reported).toContain("is the node's bin directory");
 });

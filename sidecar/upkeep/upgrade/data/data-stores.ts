@@ -24,10 +24,15 @@ export type FoundStores = Readonly<
  */
 export async function findStores(
   document: ConfigDocument,
-  { configPath, id, others }: Readonly<{ configPath: string; id: string; others: readonly string[] }>,
+  {
+    configPath,
+    pathsDirectory,
+    id,
+    others,
+  }: Readonly<{ configPath: string; pathsDirectory: string; id: string; others: readonly string[] }>,
   dependencies: DataBoundsDependencies,
 ): Promise<FoundStores> {
-  const values = readNodeValues(document, configPath);
+  const values = readNodeValues(document, pathsDirectory);
   const named = [values[dataPathKey], values[metaPathKey]].filter((path) => path !== undefined);
   if (values[dataPathKey] === undefined)
     return { ok: false, problem: `${configPath} does not say where the data are (${dataPathKey})` };

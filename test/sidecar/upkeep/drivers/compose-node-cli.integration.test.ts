@@ -18,8 +18,11 @@ async function composeThat(does: string, timeoutMs = 5_000) {
   const compose = join(directory, "compose");
   await writeFile(compose, `#!/bin/sh\n${does}\n`);
   await chmod(compose, 0o755);
-  const options = { exec: [compose, "exec"], service: "node", command: "node_cli", timeoutMs, outputLimitBytes: 1_000 };
-  const run = createComposeNodeCli(options, { directory: () => directory, binDirectory: () => "/data/bin" });
+  const options = { exec: [compose, "exec"], service: "node", timeoutMs, outputLimitBytes: 1_000 };
+  const run = createComposeNodeCli(options, {
+    directory: () => directory,
+    tool: () => ({ directory: "/data/bin", command: "node_cli" }),
+  });
   const remove = () => rm(directory, { recursive: true });
   return { run, directory, [Symbol.asyncDispose]: remove };
 }

@@ -82,8 +82,12 @@ async function exec(stream: Uint8Array, exitCode: number) {
   answers.set("POST /exec/e1/start", { status: 200, body: stream });
   const state = JSON.stringify({ Running: false, ExitCode: exitCode });
   answers.set("GET /exec/e1/json", { status: 200, body: state });
-  const options = { container: "node", command: "node_cli", timeoutMs: 2_000, outputLimitBytes: 1_000 };
-  return createDockerNodeCli(options, () => "/data/bin", engine)(["prune", "--get"], signal);
+  const options = { container: "node", timeoutMs: 2_000, outputLimitBytes: 1_000 };
+  return createDockerNodeCli(
+    options,
+    () => ({ directory: "/data/bin", command: "node_cli" }),
+    engine,
+  )(["prune", "--get"], signal);
 }
 
 test("node_cli runs in the container's bin directory, as an argument array", async () => {

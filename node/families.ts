@@ -1,0 +1,146 @@
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
+
+/** Names and manners of the nodes of one family: all that its members share and other families don't. */
+export type NodeFamily = Readonly<{
+  /** Its name in the setting `node.family`. */
+  name: string;
+  /** File names of its programs; `process` is absent where a family has no fixed one. */
+  programs: Readonly<{ tool: string; process?: string }>;
+  /** Places of the configuration file, relative to the workspace; the first one is where a new file goes. */
+  configPlaces: readonly [string, ...string[]];
+  /** Directory in which `ops` is run, relative to the workspace; absent: the directory of the programs. */
+  opsDirectory?: string;
+  /** Directory that relative paths in the configuration file are resolved against. */
+  pathsFrom: "config-directory" | "bin-directory";
+  /** Directory of the node inside the workspace in the layout before v0.11. */
+  nodeDirectory: string;
+  /** Its container image. */
+  image: ImageManners;
+  /** Evidence of a program's version: a release number, or the commit that it was built from. */
+  versionedBy: "release" | "commit";
+  /** Releases by the first digits of the commit that their programs were built from. */
+  commits: Readonly<Record<string, string>>;
+  /** File with the fork schedule, relative to the workspace. */
+  forksPath?: string;
+  /** Directory of the data that a published snapshot has and replaces, relative to the data path. */
+  snapshotDirectory?: string;
+  /** Prefixes of the node's own metrics, by the release that they begin with. */
+  metricPrefixes: readonly Readonly<{ since: string; prefix: string }>[];
+  /** Maximum number of calls in a batch; absent: no limit is known. */
+  batchCallsMax?: number;
+  /** Chain ids of its public networks, on which gas that a transaction leaves unused is charged. */
+  limitChargingChains: readonly number[];
+}>;
+
+/** Manners of a family's container image. */
+export type ImageManners = Readonly<{
+  /** `volume`: the programs are where they run. `entry-point`: each start removes the directory of the programs and copies the image's own there. */
+  programs: "volume" | "entry-point";
+  /** The configuration file as the tool is given it in the directory of the programs. */
+  configArgument: string;
+  /** Names of the variables that the entry point reads. */
+  variables?: Readonly<{ keysPassword: string; portalPassword: string; config: string; genesis: string; keys: string }>;
+  /** Finds the version in a tag that is no bare version: its first group. */
+  tag?: RegExp;
+  /** Directory below the data path whose presence shows that genesis has run. */
+  genesisMark?: string;
+  /** Open files that the node's process needs. */
+  openFiles?: number;
+}>;
+
+/** Rows of {@link nodeFamilies}; the first is the one that is taken where nothing shows another. */
+export type NodeFamilies = readonly [NodeFamily, ...NodeFamily[]];
+
+/** The specification's node ("Node command line", "Node operations objects"). */
+const generic: NodeFamily = {
+  name: "generic",
+  programs: { tool: "node_cli" },
+  configPlaces: ["bin/node.conf"],
+  pathsFrom: "config-directory",
+  nodeDirectory: "node",
+  image: { programs: "volume", configArgument: "./node.conf" },
+  versionedBy: "release",
+  commits: {},
+  metricPrefixes: [],
+  limitChargingChains: [],
+};
+
+/** The public family of chain 1672, as its published tools and images behave. */
+const pharos: NodeFamily = {
+  name: "pharos",
+  programs: { tool: "pharos_cli", process: "pharos_light" },
+  configPlaces: ["pharos.conf", "conf/pharos.conf", "bin/pharos.conf"],
+  opsDirectory: ".",
+  pathsFrom: "bin-directory",
+  nodeDirectory: "pharos-node",
+  image: {
+    programs: "entry-point",
+    configArgument: "../pharos.conf",
+    variables: {
+      keysPassword: "CONSENSUS_KEY_PWD",
+      portalPassword: "PORTAL_SSL_PWD",
+      config: "PHAROS_CONF",
+      genesis: "GENESIS_CONF",
+      keys: "KEYS_DIR",
+    },
+    tag: /(?:^|[_-])v(\d+\.\d+\.\d+)_[0-9a-f]{7,40}(?:[_-]|$)/,
+    genesisMark: "meta_store",
+    openFiles: 10_000_000,
+  },
+  versionedBy: "commit",
+  commits: { f301031a: "0.12.2" },
+  forksPath: "bin/VERSION",
+  snapshotDirectory: "public",
+  metricPrefixes: [
+    { since: "0.0.0", prefix: "mytumbler_" },
+    { since: "0.16.0", prefix: "multi_proposer_consensus_" },
+  ],
+  batchCallsMax: 20,
+  limitChargingChains: [1672, 688_689, 688_688],
+};
+
+/**
+ * Everything in which one family of nodes differs from another: names, places and manners. A further family is one more row; whatever reads
+ * a name or a place of the node reads it here. What changes with a release stands in `versions.ts`.
+ */
+export const nodeFamilies: NodeFamilies = [generic, pharos];
+
+/**
+ * Finds a family by its name.
+ *
+ * @throws {Error} when no row has that name.
+ */
+export function findFamily(name: string, families: NodeFamilies = nodeFamilies): NodeFamily {
+  const found = families.find((family) => family.name === name);
+  if (found !== undefined) return found;
+  throw new Error(`no family of nodes is called "${name}"; known are ${families.map((each) => each.name).join(", ")}`);
+}
+
+/**
+ * Finds the family of a workspace by the programs, else by the configuration file, that are there; the first row where nothing shows one.
+ *
+ * @param listDirectories directories that a family's programs may be in.
+ */
+export function findFamilyOnDisk(
+  workspace: string,
+  listDirectories: (family: NodeFamily) => readonly string[],
+  families: NodeFamilies = nodeFamilies,
+): NodeFamily {
+  const hasPrograms = (family: NodeFamily) =>
+    Object.values(family.programs).some((name) =>
+      listDirectories(family).some((directory) => existsSync(join(directory, name))),
+    );
+  const hasConfig = ({ configPlaces }: NodeFamily) => configPlaces.some((path) => existsSync(join(workspace, path)));
+  return families.find(hasPrograms) ?? families.find(hasConfig) ?? families[0];
+}
+
+/** Finds the family whose configuration file has the name of a path; the first row for any other name. */
+export function findFamilyOfConfig(configPath: string, families: NodeFamilies = nodeFamilies): NodeFamily {
+  return families.find((family) => nameConfigFile(family) === basename(configPath)) ?? families[0];
+}
+
+/** Returns the file name of a family's configuration. */
+export function nameConfigFile({ configPlaces: [place] }: NodeFamily): string {
+  return basename(place);
+}

@@ -1,0 +1,120 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { nodeFamilies, type NodeFamily } from "./families.ts";
+import { formatArgument, findPathsDirectory, resolveNodeLayout, type NodeLayoutSettings } from "./layout.ts";
+import { nodeReleases } from "./versions.ts";
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "gatehouse-layout-"));
+});
+
+afterEach(() => rmSync(root, { recursive: true }));
+
+function put(...paths: readonly string[]): void {
+  for (const path of paths) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), "");
+  }
+}
+
+/** Finds a layout and shows its paths relative to the workspace. */
+function find(settings: NodeLayoutSettings = { workspace: root }) {
+  const { family, binDirectory, opsDirectory, configPath, pathsDirectory } = resolveNodeLayout(settings);
+  const show = (path: string) => path.replace(root, "~");
+  return {
+    family: family.name,
+    bin: show(binDirectory),
+    ops: show(opsDirectory),
+    conf: show(configPath),
+    from: show(pathsDirectory),
+  };
+}
+
+const generic = { family: "generic", bin: "~/bin", ops: "~/bin", conf: "~/bin/node.conf", from: "~/bin" };
+const pharos = { family: "pharos", bin: "~/bin", ops: "~", conf: "~/pharos.conf", from: "~/bin" };
+
+describe("the layout of a workspace", () => {
+  it("is the specification's where nothing shows another family", () => {
+    expect(find()).toEqual(generic);
+    put("bin/node_cli", "bin/ops", "bin/node.conf");
+    expect(find()).toEqual(generic);
+  });
+
+  it("is its family's by the programs that are there", () => {
+    put("bin/pharos_light");
+    expect(find()).toEqual(pharos);
+  });
+
+  it("is its family's by the configuration file, where an image brings the programs later", () => {
+    put("conf/pharos.conf");
+    expect(find()).toEqual({ ...pharos, conf: "~/conf/pharos.conf" });
+    put("pharos.conf");
+    expect(find()).toEqual(pharos);
+  });
+
+  it("is that of the family that is set", () => {
+    put("bin/pharos_light");
+    expect(find({ workspace: root, family: "generic" })).toEqual(generic);
+  });
+
+  it("resolves no path against the configuration file's own directory where the family does not", () => {
+    put("bin/pharos_cli", "conf/pharos.conf");
+    expect(find().from).toBe("~/bin");
+  });
+
+  it.each([
+    ["pharos.conf", pharos],
+    ["conf/pharos.conf", { ...pharos, conf: "~/conf/pharos.conf" }],
+    ["bin/node.conf", generic],
+    [
+      "elsewhere/node.conf",
+      { ...generic, bin: "~/elsewhere", ops: "~/elsewhere", conf: "~/elsewhere/node.conf", from: "~/elsewhere" },
+    ],
+  ])("follows from %s alone", (path, layout) => {
+    put(path);
+    expect(find({ configPath: join(root, path) })).toEqual(layout);
+    expect(findPathsDirectory(join(root, path)).replace(root, "~")).toBe(layout.from);
+  });
+
+  it("takes a bin directory that is set for a family's, too", () => {
+    put("programs/pharos_cli");
+    expect(find({ workspace: root, binDirectory: join(root, "programs") })).toEqual({
+      ...pharos,
+      bin: "~/programs",
+      from: "~/programs",
+    });
+  });
+
+  it("is found by a further row of the table alone", () => {
+    const [first] = nodeFamilies;
+    const made: NodeFamily = {
+      ...first,
+      name: "made-up",
+      programs: { tool: "made_cli", process: "made_node" },
+      configPlaces: ["etc/made.conf"],
+      opsDirectory: "tools",
+      pathsFrom: "bin-directory",
+      nodeDirectory: "made",
+    };
+    put("bin/made_cli");
+    const tables = { releases: nodeReleases, families: [...nodeFamilies, made] as const };
+    expect(resolveNodeLayout({ workspace: root }, undefined, { ...tables, families: [first, made] })).toMatchObject({
+      family: made,
+      binDirectory: join(root, "bin"),
+      opsDirectory: join(root, "tools"),
+      configPath: join(root, "etc/made.conf"),
+      pathsDirectory: join(root, "bin"),
+    });
+    expect(resolveNodeLayout({ workspace: root, family: "generic" }, undefined, tables).family).toBe(first);
+  });
+});
+
+it("writes a path below a directory as one that begins there, any other whole", () => {
+  expect(formatArgument("/srv/n/pharos.conf", "/srv/n")).toBe("./pharos.conf");
+  expect(formatArgument("/srv/n/conf/pharos.conf", "/srv/n")).toBe("./conf/pharos.conf");
+  expect(formatArgument("/etc/pharos.conf", "/srv/n")).toBe("/etc/pharos.conf");
+});
