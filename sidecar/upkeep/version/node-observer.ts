@@ -15,6 +15,8 @@ export type NodeObserver = Readonly<{
   version: () => VersionResolution;
   /** Returns the last PruneInfo, a new object for each query; undefined if the last query gave none. */
   pruneInfo: () => PruneInfo | undefined;
+  /** Returns why node_cli can't be run, if the last query found it missing or not executable. */
+  missing: () => string | undefined;
   /** Runs node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
   /** Whether the tool has been queried at least once. */
@@ -61,6 +63,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const versions = followVersions(options, health);
   let lastSummary: string | undefined;
   let pruneInfo: PruneInfo | undefined;
+  let missing: string | undefined;
   let hasLooked = nodeCli === undefined;
   let failures = 0;
   let dueMs = -Infinity;
@@ -85,6 +88,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     hasLooked = true;
     if (signal.aborted) return;
     pruneInfo = answer.ok ? answer.value : undefined;
+    missing = !answer.ok && /^Not(Found|Executable)$/.test(answer.reason) ? answer.message : undefined;
     failures = answer.ok ? 0 : failures + 1;
     board.set(deriveNodeCliCondition(answer, clock.wallMs() + computeWaitMs(failures, options.intervalMs)));
     onChange();
@@ -118,6 +122,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   return {
     version: versions.resolve,
     pruneInfo: () => pruneInfo,
+    missing: () => missing,
     look: lookNow,
     hasLooked: () => hasLooked,
     hasHeardNode,
