@@ -46,7 +46,7 @@ const lockAgainMs = 100;
  * Opens the state of one node, for this process alone until it is disposed of or the process ends. Its identity is written before anything
  * else; state of an older version, which has none, is taken over once if its copies of node.conf are this node's.
  *
- * @throws {StartupError} when the state, or node.conf, is in use by another sidecar, the state is another node's, or the workspace is none.
+ * @throws {StartupError} when the state, or node.conf, is in use by another sidecar, the state is another node's, or the workspace is the directory of the programs.
  */
 export async function claimState(settings: SidecarSettings, dependencies: ClaimDependencies): Promise<ClaimedState> {
   const { log, userStateDirectory, signal } = dependencies;

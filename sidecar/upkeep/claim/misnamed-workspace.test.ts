@@ -36,7 +36,7 @@ test.each([
   );
 });
 
-test("a directory of programs with a name of its own is told both settings", async () => {
+test("a directory of programs that is not called bin is told both settings", async () => {
   await expect(check(["programs/node_cli"], "programs")).rejects.toThrow(
     `set GATEHOUSE_SIDECAR_NODE_BIN_DIRECTORY=${join(root, "programs")}, and node.workspace to its parent, ${root}.`,
   );

@@ -50,7 +50,7 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
   let timesMs: readonly number[] = [];
   let contents: readonly Correction[] = [];
   let undone: Readonly<{ meaning: string; starts: number; restartMs: number }> | undefined;
-  const undoneByStart = () => (undone !== undefined && undone.starts >= startsMax ? undone.meaning : undefined);
+  const findUndone = () => (undone !== undefined && undone.starts >= startsMax ? undone.meaning : undefined);
   /** Notes whether the node's start wrote what is corrected. Whoever writes twice during one restart is somebody else. */
   const noteStart = ({ meaning, restartMs }: CorrectionKind) => {
     const before = undone?.meaning === meaning ? undone : undefined;
@@ -87,9 +87,9 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
       if (kind !== undefined) noteStart(kind);
       contents = [...contents, { atMs, contentHash }].slice(-contentsMax);
       // Once it is known to be the start that writes a content, no other program is looked for.
-      if (undoneByStart() !== undefined) contents = contents.filter((each) => each.contentHash !== contentHash);
+      if (findUndone() !== undefined) contents = contents.filter((each) => each.contentHash !== contentHash);
     },
-    undoneByStart,
+    undoneByStart: findUndone,
     perMinute: () => listRecent().length,
     contested: () => contestedUntilMs() !== undefined,
     repeated: () => repeatedUntilMs() !== undefined,

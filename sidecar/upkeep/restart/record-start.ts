@@ -29,7 +29,7 @@ export function createStartRecorder({
         const known = state.dataEvidence.get() ?? { failedStarts: [] };
         if (verified.ok) return state.dataEvidence.set(forgetStarts(known));
         const { message } = verified;
-        const end = ranNothing(message) ? undefined : verified.end;
+        const end = hasRunNothing(message) ? undefined : verified.end;
         const lackedMemory = (await countMemoryKills(memoryPath)) > before;
         const afterMs = end?.kind === "ended" ? end.afterMs : undefined;
         const start: FailedStart = {
@@ -51,7 +51,7 @@ const notRun =
   /fork\/exec |exec format error|command not found|: not found|executable file not found|cannot execute|status 12[67]\b/i;
 
 /** Whether a failed start reports that it could not run a program: it says nothing of the data, whatever its exit status. */
-function ranNothing(message: string): boolean {
+function hasRunNothing(message: string): boolean {
   return notRun.test(message);
 }
 

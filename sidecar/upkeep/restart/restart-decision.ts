@@ -128,7 +128,7 @@ function waitWhileContested(
   why: string,
 ): RestartDecision {
   if (untilMs === undefined) {
-    const undone = `${why}; the node's own start writes node.conf anew, and a further one would, too. SoleWriter says what to set where, before the node is restarted.`;
+    const undone = `${why}; the node's own start overwrites node.conf, and a further one would, too. SoleWriter says what to set where, before the node is restarted.`;
     return wait("StartRewrites", undone);
   }
   const message =

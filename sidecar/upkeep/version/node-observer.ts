@@ -62,15 +62,14 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const { nodeCli, health, clock, board, onChange } = dependencies;
   const versions = followVersions(options, health);
   let lastSummary: string | undefined;
-  let pruneInfo: PruneInfo | undefined;
-  let missing: string | undefined;
+  let answered: NodeCliResult<PruneInfo> | undefined;
   let hasLooked = nodeCli === undefined;
   let failures = 0;
   let dueMs = -Infinity;
   let nodeAnswered = false;
   const failed = (error: unknown) => {
     hasLooked = true;
-    pruneInfo = undefined;
+    answered = undefined;
     failures += 1;
     dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
     reportFailedLook(watchedLook, error, board);
@@ -87,8 +86,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     const answer = await nodeCli.pruneInfo(signal);
     hasLooked = true;
     if (signal.aborted) return;
-    pruneInfo = answer.ok ? answer.value : undefined;
-    missing = !answer.ok && /^Not(Found|Executable)$/.test(answer.reason) ? answer.message : undefined;
+    answered = answer;
     failures = answer.ok ? 0 : failures + 1;
     board.set(deriveNodeCliCondition(answer, clock.wallMs() + computeWaitMs(failures, options.intervalMs)));
     onChange();
@@ -121,13 +119,19 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
   return {
     version: versions.resolve,
-    pruneInfo: () => pruneInfo,
-    missing: () => missing,
+    pruneInfo: () => (answered?.ok === true ? answered.value : undefined),
+    missing: () => explainMissing(answered),
     look: lookNow,
     hasLooked: () => hasLooked,
     hasHeardNode,
     done,
   };
+}
+
+/** Explains why a tool that is missing can't be run; undefined for any other answer. */
+function explainMissing(answer: NodeCliResult<PruneInfo> | undefined): string | undefined {
+  if (answer === undefined || answer.ok) return undefined;
+  return answer.reason === "NotFound" || answer.reason === "NotExecutable" ? answer.message : undefined;
 }
 
 /** Follows the version that node_cli prints, and resolves the node's version from that and the other sources. */

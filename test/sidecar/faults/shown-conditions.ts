@@ -67,6 +67,7 @@ const node: readonly ShownCondition[] = [
 ];
 
 const files: readonly ShownCondition[] = [
+  ...buildRows("SoleWriter", [["The node's own start overwrites node.conf at each restart", "StartRewrites", "wrong"]]),
   ...buildRows("StateKept", [
     ["The sidecar's state is on a file system that is mounted read-only", "ReadOnly", "wrong"],
     ["The sidecar's state can't be written for another reason", "NotWritten", "wrong"],

@@ -189,7 +189,7 @@ test("without a driver, a change by hand counts as read once the node was restar
   await upkeep.reason("RestartSettled", "Idle");
 });
 
-test("a node whose own start writes node.conf anew is restarted twice, and no more until its template is corrected", async () => {
+test("a node whose own start overwrites node.conf is restarted twice, and no more until its template is corrected", async () => {
   await using node = await createFakeNode();
   const template = join(node.workspace, "template.conf");
   const ops = join(node.binDirectory, "ops");
