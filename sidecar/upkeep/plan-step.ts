@@ -36,7 +36,7 @@ export type PlanStepDependencies = HoldDependencies &
     settings: SidecarSettings;
     state: Pick<UpkeepState, "adopted" | "identity" | "nodeHas" | "nodeValues">;
     place: Pick<NodePlace, "layout" | "fileDeadline">;
-    observer: Readonly<{ pruneInfo: () => PruneInfo | undefined }>;
+    observer: Readonly<{ pruneInfo: () => PruneInfo | undefined; missing: () => string | undefined }>;
     nodeCli: NodeCli | undefined;
     versions: ConfigVersions;
     log: Logger;
@@ -85,10 +85,28 @@ export function createPlanStep(seen: PlanSeen, dependencies: PlanStepDependencie
     const doubt = resolution.doubt ?? doubtOfPlace;
     const observed = { document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() };
     const planned = await makePlan(observed, desired, layout.pathsDirectory, dependencies);
-    const means = { prunes: settings.prune.enabled && nodeCli !== undefined, restarts: driver !== undefined };
+    const means = {
+      prunes: settings.prune.enabled && nodeCli !== undefined,
+      restarts: driver !== undefined,
+      missing: await listMissing(reading, dependencies),
+    };
     const view = createPlanView(planned, pruneInfo, means);
     const authority = decideAuthority(settings.upkeep.mode, state);
     noteAdoption({ plan: view, authority, adopted: state.adopted.get() }, seen.adoption, dependencies);
     return { planned, desired: held };
   };
+}
+
+/** Lists what is missing to carry a plan out, so that nobody agrees to it unaware. */
+async function listMissing(
+  reading: ConfigReading,
+  { driver, observer }: Pick<PlanStepDependencies, "driver" | "observer">,
+): Promise<readonly string[]> {
+  const unable = await driver?.problem?.();
+  const found = [
+    reading.ok ? undefined : reading.problem.message,
+    unable && `The node can't be restarted: ${unable}.`,
+    observer.missing(),
+  ];
+  return found.filter((message) => message !== undefined);
 }

@@ -15,6 +15,8 @@ export type NodeObserver = Readonly<{
   version: () => VersionResolution;
   /** Returns the last PruneInfo, a new object for each query; undefined if the last query gave none. */
   pruneInfo: () => PruneInfo | undefined;
+  /** Returns why node_cli can't be run, if the last query found it missing or not executable. */
+  missing: () => string | undefined;
   /** Runs node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
   /** Whether the tool has been queried at least once. */
@@ -62,14 +64,14 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const { nodeCli, health, clock, board, onChange } = dependencies;
   const versions = followVersions(options, health);
   let lastSummary: string | undefined;
-  let pruneInfo: PruneInfo | undefined;
+  let answered: NodeCliResult<PruneInfo> | undefined;
   let hasLooked = nodeCli === undefined;
   let failures = 0;
   let dueMs = -Infinity;
   let nodeAnswered = false;
   const failed = (error: unknown) => {
     hasLooked = true;
-    pruneInfo = undefined;
+    answered = undefined;
     failures += 1;
     dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
     reportFailedLook(watchedLook, error, board);
@@ -86,7 +88,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     const answer = await nodeCli.pruneInfo(signal);
     hasLooked = true;
     if (signal.aborted) return;
-    pruneInfo = answer.ok ? answer.value : undefined;
+    answered = answer;
     failures = answer.ok ? 0 : failures + 1;
     board.set(deriveNodeCliCondition(answer, clock.wallMs() + computeWaitMs(failures, options.intervalMs)));
     onChange();
@@ -119,12 +121,19 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
   return {
     version: versions.resolve,
-    pruneInfo: () => pruneInfo,
+    pruneInfo: () => (answered?.ok === true ? answered.value : undefined),
+    missing: () => explainMissing(answered),
     look: lookNow,
     hasLooked: () => hasLooked,
     hasHeardNode,
     done,
   };
+}
+
+/** Explains why a tool that is missing can't be run; undefined for any other answer. */
+function explainMissing(answer: NodeCliResult<PruneInfo> | undefined): string | undefined {
+  if (answer === undefined || answer.ok) return undefined;
+  return answer.reason === "NotFound" || answer.reason === "NotExecutable" ? answer.message : undefined;
 }
 
 /** Follows the version that node_cli prints, and resolves the node's version from that and the other sources. */
