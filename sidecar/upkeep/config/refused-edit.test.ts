@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { pino } from "pino";
 import { readConfigFile } from "./config-file.ts";
 import { observeConfig } from "./config-observation.ts";
+import { keepProgramOutput } from "../../testing/program-output.ts";
 import { createConfigVersions } from "./config-versions.ts";
 import { forgetRefusal, explainRefusedEdit } from "./refused-edit.ts";
 
@@ -36,16 +37,19 @@ async function judge(script: string, timeoutMs = 20_000) {
     beganBefore: false,
     checkCommand: ["sh", "-c", script],
     timeoutMs,
+    passes: [],
     signal: new AbortController().signal,
   };
   const layout = { kind: "workspace-bin", nodeCliTakesConfig: false, configPath, binDirectory: directory } as const;
-  return explainRefusedEdit(reading, options, {
+  await using output = await keepProgramOutput();
+  return await explainRefusedEdit(reading, options, {
     config,
     place: { layout: () => layout, keyDeadline: { call: (_, look) => look(), hangs: () => false } },
     versions: createConfigVersions(directory),
     clock: { wallMs: () => startMs + nowMs, monotonicMs: () => nowMs },
     command: (verb) => `gatehouse ${verb}`,
     log: pino({ level: "silent" }),
+    output,
   });
 }
 

@@ -67,7 +67,13 @@ export function explainExit(name: string, exitCode: number | null, said: string)
 }
 
 /** Settings for running the tool on this machine. */
-export type LocalNodeCliOptions = Readonly<{ command: string; timeoutMs: number; outputLimitBytes: number }>;
+export type LocalNodeCliOptions = Readonly<{
+  command: string;
+  timeoutMs: number;
+  outputLimitBytes: number;
+  /** Names of variables that it gets besides those that every program gets. */
+  passes?: readonly string[];
+}>;
 
 /** Runs the tool in the node's bin directory. */
 export function createLocalNodeCli(options: LocalNodeCliOptions, binDirectory: () => string): NodeCliRunner {

@@ -3,7 +3,7 @@ import type { SidecarSettings } from "../../settings.ts";
 import { createLocalNodeCli, createNodeCli, type NodeCli, type NodeCliRunner } from "./node-cli.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { deriveBinDirectory } from "#node/versions.ts";
-import { createComposeDriver } from "./compose-driver.ts";
+import { composeVariables, createComposeDriver } from "./compose-driver.ts";
 import { createComposeNodeCli } from "./compose-node-cli.ts";
 import { createDockerDriver } from "./docker-driver.ts";
 import { createDockerEngine } from "./docker-engine.ts";
@@ -12,7 +12,7 @@ import type { NodeDriver } from "./driver.ts";
 import { createKubernetesApi } from "./kubernetes-api.ts";
 import { createKubernetesDriver } from "./kubernetes-driver.ts";
 import { createKubernetesNodeCli } from "./kubernetes-node-cli.ts";
-import { createOpsDriver } from "./ops-driver.ts";
+import { createOpsDriver, type OpsDriverDependencies } from "./ops-driver.ts";
 import { createSignalDriver } from "./signal-driver.ts";
 
 /**
@@ -24,18 +24,19 @@ export function selectDriver(
   settings: SidecarSettings,
   layout: () => NodeLayout,
   resources: AsyncDisposableStack,
+  dependencies: OpsDriverDependencies,
 ): NodeDriver | undefined {
   const { timeoutMs, driver } = settings.restart;
+  const passes = settings.node.environment;
   switch (driver) {
     case "ops":
-      return createOpsDriver({ ...settings.ops, timeoutMs }, () => layout().binDirectory);
-    case "compose":
-      return createComposeDriver({
-        ...settings.compose,
-        directory: deriveComposeDirectory(settings, layout),
-        timeoutMs,
-        psTimeoutMs: settings.nodeCli.timeoutMs,
-      });
+      return createOpsDriver({ ...settings.ops, timeoutMs, passes }, () => layout().binDirectory, dependencies);
+    case "compose": {
+      const directory = deriveComposeDirectory(settings, layout);
+      const psTimeoutMs = settings.nodeCli.timeoutMs;
+      const limits = { timeoutMs, psTimeoutMs, passes: [...composeVariables, ...passes] };
+      return createComposeDriver({ ...settings.compose, directory, ...limits }, dependencies.output);
+    }
     case "docker": {
       const container = requireSetting("docker.container", settings.docker.container);
       const engine = resources.use(createDockerEngine({ ...settings.docker, timeoutMs }));
@@ -95,14 +96,16 @@ function createRunner(
   resources: AsyncDisposableStack,
 ): NodeCliRunner {
   const { nodeCli } = settings;
-  if (runner === "local") return createLocalNodeCli(nodeCli, () => layout().binDirectory);
+  const passes = settings.node.environment;
+  if (runner === "local") return createLocalNodeCli({ ...nodeCli, passes }, () => layout().binDirectory);
   const binDirectory = () => deriveContainerBinDirectory(settings, layout());
   const { timeoutMs } = nodeCli;
   if (runner === "compose") {
     const { exec, service } = settings.compose;
     if (service === undefined) throw new StartupError(noService);
     const directory = deriveComposeDirectory(settings, layout);
-    return createComposeNodeCli({ ...nodeCli, exec, service }, { directory, binDirectory });
+    const variables = [...composeVariables, ...passes];
+    return createComposeNodeCli({ ...nodeCli, exec, service, passes: variables }, { directory, binDirectory });
   }
   if (runner === "docker") {
     const container = requireSetting("docker.container", settings.docker.container);

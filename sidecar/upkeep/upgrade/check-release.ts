@@ -9,7 +9,7 @@ import { listRelease, ReleaseError } from "./program-files.ts";
 export type UpgradeRequest = Readonly<{ source: string; version?: string | undefined }>;
 
 type CheckReleaseDependencies = Readonly<{
-  settings: Pick<SidecarSettings, "nodeCli">;
+  settings: Pick<SidecarSettings, "node" | "nodeCli">;
   /** Directory of the node's present programs. */
   binDirectory: string;
   signal: AbortSignal;
@@ -41,7 +41,7 @@ export async function readRelease(
     const hasTool = files.some(({ name }) => name === command);
     const tool = createNodeCli(
       () => ({ takesConfig: true, configArgument: "" }),
-      createLocalNodeCli(settings.nodeCli, () => source),
+      createLocalNodeCli({ ...settings.nodeCli, passes: settings.node.environment }, () => source),
     );
     const said = hasTool ? await tool.version(signal) : undefined;
     const printed = said?.ok === true ? parseNodeCliVersion(said.value) : undefined;

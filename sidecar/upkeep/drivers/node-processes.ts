@@ -1,0 +1,48 @@
+import { readUrlPort } from "#daemon/http/address.ts";
+import { findListeners, listProcesses, readStartTicks } from "./host-processes.ts";
+
+/** Process, distinguished from a later one with the same id by its start (clock ticks since the machine's start). */
+export type NodeProcess = Readonly<{ pid: number; startTicks: number }>;
+
+/** Processes of a node on this machine, as far as the sidecar sees them. */
+export type NodeProcesses = Readonly<{
+  /** Finds those that hold its port. */
+  now: () => Promise<readonly NodeProcess[]>;
+  /** Finds those and others of its program in its directory, and those of the same program elsewhere: other nodes. */
+  find: () => Promise<Readonly<{ own: readonly NodeProcess[]; elsewhere: readonly NodeProcess[] }>>;
+  runs: (process: NodeProcess) => Promise<boolean>;
+}>;
+
+/** Address of the node's RPC, its bin directory, and the file name of its program. */
+export type NodeProcessesOptions = Readonly<{
+  httpUrl: string;
+  binDirectory: () => string;
+  /** Undefined: that of the process which holds the port, once one was seen whose program is in the bin directory. */
+  processName: string | undefined;
+}>;
+
+/** Creates the look for them, by the port of the node's URL and by the node's program. */
+export function createNodeProcesses({ httpUrl, binDirectory, processName }: NodeProcessesOptions): NodeProcesses {
+  const port = readUrlPort(new URL(httpUrl));
+  let name = processName;
+  return {
+    now: async () => mark(await findListeners(port, binDirectory())),
+    find: async () => {
+      const directory = binDirectory();
+      const [holders, all] = await Promise.all([findListeners(port, directory), listProcesses(directory)]);
+      name ??= all.find(({ pid, isProgramInside }) => isProgramInside && holders.includes(pid))?.program;
+      const named = name === undefined ? [] : all.filter(({ program }) => program === name);
+      const inside = named.flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
+      const elsewhere = named.flatMap(({ pid, isInside }) => (isInside ? [] : [pid]));
+      return { own: await mark([...new Set([...holders, ...inside])]), elsewhere: await mark(elsewhere) };
+    },
+    runs: async ({ pid, startTicks }) => (await readStartTicks(pid)) === startTicks,
+  };
+}
+
+async function mark(pids: readonly number[]): Promise<readonly NodeProcess[]> {
+  const marks = pids.map(async (pid) => ({ pid, startTicks: await readStartTicks(pid) }));
+  return (await Promise.all(marks)).flatMap(({ pid, startTicks }) =>
+    startTicks === undefined ? [] : [{ pid, startTicks }],
+  );
+}
