@@ -1,17 +1,20 @@
 import { cutText } from "../secrets/cut-text.ts";
-import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
+import { spawn, type ChildProcess, type ChildProcessByStdio, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { resolve as resolvePath } from "node:path";
 import type { Readable } from "node:stream";
 import { createRunningTimeout } from "../time.ts";
+import { selectVariables } from "./program-environment.ts";
 
-/** A program to run: no shell, an argument array, with limits on its time and output. */
+/** A program to run: no shell, an argument array, a fixed environment, with limits on its time and output. */
 export type ProcessOptions = Readonly<{
   command: readonly [string, ...string[]];
   directory: string;
   timeoutMs: number;
   outputLimitBytes: number;
+  /** Names of variables that it gets besides those that every program gets. */
+  passes?: readonly string[] | undefined;
   signal: AbortSignal;
 }>;
 
@@ -20,7 +23,14 @@ export type ProcessFailureReason = "NotFound" | "NotExecutable" | "TimedOut" | "
 
 /** Result of running a program. Status 0 is no proof that it did its work: `complaint` may say why not. */
 export type ProcessResult = Readonly<
-  | { ok: true; output: string; /** First line of its standard error. */ complaint?: string }
+  | {
+      ok: true;
+      output: string;
+      /** First line of its standard error. */
+      complaint?: string;
+      /** Whether it did its work, has not exited, and was left running. */
+      isLeft?: true;
+    }
   | {
       ok: false;
       reason: ProcessFailureReason;
@@ -50,22 +60,28 @@ const pipeGraceMs = 100;
 
 /**
  * Runs a program. At a limit, its whole process group is killed. Resolves with its standard output when it exits with 0, and what it
- * complained of all the same; a failure comes back with a message, and with the first line of its standard error.
+ * complained of all the same; a failure comes back with a message, and with the first line of its standard error. One that may leave a process
+ * behind is run by `runLastingProcess`: the pipes of this one would end that process.
  */
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
-  const [file, ...args] = options.command;
-  let child: Child;
-  try {
-    child = await startProcess(() =>
-      spawn(file, args, { cwd: options.directory, detached: true, stdio: ["ignore", "pipe", "pipe"] }),
-    );
-  } catch (error) {
-    return explainFailedStart(file, options.directory, error as NodeJS.ErrnoException);
-  }
-  return followToEnd(child, file, options);
+  const child = await startProgram(options, ["ignore", "pipe", "pipe"]);
+  return "ok" in child ? child : followToEnd(child as Child, options.command[0], options);
 }
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+/** Starts a program in its own process group; a failure comes back with a message. */
+export async function startProgram(
+  { command: [file, ...args], directory, passes }: Pick<ProcessOptions, "command" | "directory" | "passes">,
+  stdio: StdioOptions,
+): Promise<ChildProcess | Extract<ProcessResult, { ok: false }>> {
+  try {
+    const env = selectVariables(passes);
+    return await startProcess(() => spawn(file, args, { cwd: directory, env, detached: true, stdio }));
+  } catch (error) {
+    return explainFailedStart(file, directory, error as NodeJS.ErrnoException);
+  }
+}
 
 function followToEnd(child: Child, file: string, options: ProcessOptions): Promise<ProcessResult> {
   return new Promise((resolve) => {
@@ -89,9 +105,8 @@ function followToEnd(child: Child, file: string, options: ProcessOptions): Promi
     for (const emitter of [child, child.stdout, child.stderr]) {
       emitter.on("error", (error) => end("Failed", `can't be followed (${describeCode(error)}) and was ended.`));
     }
-    const stop = () => end("Failed", "was ended because Gatehouse stops.");
-    const late = () =>
-      end("TimedOut", `did not finish within ${options.timeoutMs} ms and was ended; run it by hand to see why.`);
+    const stop = () => end("Failed", endedByStop);
+    const late = () => end("TimedOut", explainTimeout(options.timeoutMs));
     const timeout = createRunningTimeout(options.timeoutMs);
     timeout.addEventListener("abort", late, { once: true });
     if (options.signal.aborted) stop();
@@ -114,7 +129,8 @@ function followToEnd(child: Child, file: string, options: ProcessOptions): Promi
   });
 }
 
-function buildExitResult(
+/** Builds the result of a program that has exited. */
+export function buildExitResult(
   file: string,
   code: number | null,
   signal: string | null,
@@ -131,8 +147,16 @@ function buildExitResult(
   return { ok: false, reason: "Failed", message, said, exitStatus: code };
 }
 
+/** Explains that a program was ended by its time limit. */
+export function explainTimeout(timeoutMs: number): string {
+  return `did not finish within ${timeoutMs} ms and was ended; run it by hand to see why.`;
+}
+
+/** Explanation of a program's end by a stop of this process. */
+export const endedByStop = "was ended because Gatehouse stops.";
+
 /** Kills the process group. Says what is left of it if that fails: this runs in timers, where nothing would catch an error. */
-function endGroup(child: ChildProcess): string {
+export function endGroup(child: ChildProcess): string {
   if (child.pid === undefined || child.exitCode !== null) return "";
   try {
     process.kill(-child.pid, "SIGKILL");
@@ -150,7 +174,7 @@ async function explainFailedStart(
   file: string,
   directory: string,
   error: NodeJS.ErrnoException,
-): Promise<ProcessResult> {
+): Promise<Extract<ProcessResult, { ok: false }>> {
   const code = describeCode(error);
   const place = await lookAtDirectory(directory);
   if (place === "missing") {

@@ -9,6 +9,9 @@ const command = (example: string) =>
     .max(32)
     .meta({ expected: `a command and its arguments as a list, e.g. ${example}` });
 
+const stopTimeoutSeconds = (seconds: number) =>
+  z.int().min(0).max(3_600).default(seconds).meta({ expected: "seconds, a whole number from 0 to 3600" });
+
 const name = z.string().min(1).meta({ expected: "a name" });
 
 /** The `ops` driver: a binary deployment (specification, "Node command line"). */
@@ -24,6 +27,9 @@ export const opsSection = section({
     .describe(
       "Command that starts the node, run in ops.directory; default: ./ops start --config and the path of the node's configuration file, e.g. ./node.conf",
     ),
+  stopTimeoutSeconds: stopTimeoutSeconds(60).describe(
+    "Seconds that the node has to exit by itself, after SIGTERM, before ops.stop is run; never more than restart.timeoutMs. 0: no SIGTERM",
+  ),
 });
 
 /** The `compose` driver. */
@@ -54,13 +60,7 @@ export const dockerSection = section({
     .describe("Docker Engine API")
     .meta({ expected: "unix:///path/of/the/socket or an http:// URL" }),
   container: name.optional().describe("Name or id of the node's container; the docker driver needs it"),
-  stopTimeoutSeconds: z
-    .int()
-    .min(0)
-    .max(3_600)
-    .default(300)
-    .describe("Seconds that the node has to stop before it is killed")
-    .meta({ expected: "seconds, a whole number from 0 to 3600" }),
+  stopTimeoutSeconds: stopTimeoutSeconds(300).describe("Seconds that the node has to stop before it is killed"),
 });
 
 /** The `kubernetes` driver: API server, with the pod's own service account. */

@@ -57,6 +57,15 @@ export const nodeSection = section({
   webSocketUrl: webSocketUrl
     .default(`ws://127.0.0.1:${stackServices.node.ports.webSocket}`)
     .describe("JSON-RPC over WebSocket of the node"),
+  environment: z
+    .array(z.string().regex(/^(?!GATEHOUSE_)[A-Za-z_]\w*$/))
+    .max(64)
+    .default([])
+    .describe(
+      "Variables of the sidecar's environment that the commands of ops and compose, node_cli and restart.checkCommand get, and a node that they start, besides PATH, " +
+        "HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ and TMPDIR, and for compose DOCKER_*, COMPOSE_*, XDG_RUNTIME_DIR and SSH_AUTH_SOCK",
+    )
+    .meta({ expected: "names of variables, none of which begins with GATEHOUSE_, separated by commas" }),
   chainId: chainId.default(1672).describe("Chain id that the node has to answer"),
 });
 

@@ -1,13 +1,16 @@
-import { isAbsolute } from "node:path";
+import { isAbsolute, join } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
+import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import type { Logger } from "#daemon/log/log.ts";
+import { createOutputFiles } from "#daemon/process/output-files.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import type { EventLog } from "#status/event-log.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { findNode } from "./config/node-place.ts";
+import { createNodeProcesses } from "./drivers/node-processes.ts";
 import { reachDriver, reachNodeCli, type NodeReach } from "./drivers/reached-node.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
-import { createPortHolders } from "./upgrade/node-power.ts";
 import { createNodeRpc } from "./upgrade/node-rpc.ts";
 import { observeNode } from "./version/node-observer.ts";
 
@@ -25,6 +28,8 @@ export function reachNode(
     health,
     clock,
     board,
+    events,
+    stateDirectory,
     log,
     signal,
     wake,
@@ -32,6 +37,8 @@ export function reachNode(
     health: HealthWatch;
     clock: Clock;
     board: ConditionBoard;
+    events: EventLog;
+    stateDirectory: string;
     log: Logger;
     signal: AbortSignal;
     /** Called when something new has been seen. */
@@ -41,7 +48,7 @@ export function reachNode(
   const connections = new AsyncDisposableStack();
   // Whatever may throw comes before anything that has to be closed.
   const layout = () => place.layout();
-  const { ops, compose, restart, nodeCli: cli } = settings;
+  const { ops, compose, restart, nodeCli: cli, upkeep } = settings;
   const started = {
     driver: [ops.stop, ops.start ?? [], compose.command, restart.checkCommand ?? []],
     nodeCli: [cli.command === undefined ? [] : [cli.command]],
@@ -54,14 +61,23 @@ export function reachNode(
   });
   const tool = selectNodeCli(settings, layout, connections);
   const nodeCli = tool && reachNodeCli(tool, buildReach("nodeCli"));
-  const reaching = selectDriver(settings, layout, connections);
+  const { httpUrl } = settings.node;
+  const deadline = createFileDeadline(
+    { withinMs: upkeep.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
+    { clock, onBack: wake },
+  );
+  const output = connections.use(createOutputFiles(join(stateDirectory, "output"), { deadline, log }));
+  const binDirectory = () => layout().binDirectory;
+  const processName = () => layout().family.programs.process;
+  const processes = createNodeProcesses({ httpUrl, binDirectory, processName });
+  const driving = { output, processes, look: health.look, clock, events, log };
+  const reaching = selectDriver(settings, layout, connections, driving);
   const driver = reaching && reachDriver(reaching, buildReach("driver"));
   const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   const observer = observeNode(
     { ...settings.node, toolCommand: cli.command, intervalMs: settings.prune.intervalMs, signal },
     { nodeCli, health: health.current, clock, board, log, onChange: wake },
   );
-  const { httpUrl } = settings.node;
   return {
     place,
     observer,
@@ -70,7 +86,8 @@ export function reachNode(
     node: { httpUrl, answersWithinMs: settings.restart.answersWithinMs },
     rpc: createNodeRpc(httpUrl),
     references: settings.lag.references.map((url) => createNodeRpc(url)),
-    holders: createPortHolders(httpUrl, () => layout().binDirectory),
+    holders: processes,
+    output,
     [Symbol.asyncDispose]: async () => {
       await connections.disposeAsync();
       await place[Symbol.asyncDispose]();

@@ -76,7 +76,16 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const { signal } = stopping;
   const wake = () => loop.wake();
   const window = createMaintenanceWindow(settings.restart);
-  const node = reachNode(settings, { health, clock, board, log, signal, wake });
+  const node = reachNode(settings, {
+    health,
+    clock,
+    board,
+    events,
+    stateDirectory: state.directory,
+    log,
+    signal,
+    wake,
+  });
   const { place, observer } = node;
   const command = createCommandWords(settings.upkeep, state.directory);
   const seen = observeAll(state, settings, command, board);

@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createComposeDriver } from "#sidecar/upkeep/drivers/compose-driver.ts";
+import { composeVariables, createComposeDriver } from "#sidecar/upkeep/drivers/compose-driver.ts";
 import { createComposeNodeCli } from "#sidecar/upkeep/drivers/compose-node-cli.ts";
+import { keepProgramOutput } from "#sidecar/testing/program-output.ts";
 import { composeCommands, startComposeProject } from "../support/engine/compose-project.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { until } from "#daemon/testing/until.ts";
@@ -25,7 +26,7 @@ const service = (name: string) => `
 const nodeCli =
   '#!/bin/sh\n[ "$1" = fail ] && { echo "no such command: fail" >&2; exit 3; }\necho "$PWD $(hostname) $*"\n';
 /** Whether the node runs is not asked here. */
-const asks = { ps: [], psTimeoutMs: 10_000 };
+const asks = { ps: [], psTimeoutMs: 10_000, passes: composeVariables };
 const file = `services:${service("node")}${service("other")}\n`;
 
 describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason(found)}${noCompose}`, () => {
@@ -41,19 +42,14 @@ describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason
       );
       const before = [await started("node"), await started("other")];
       const directory = () => project.directory;
-      await createComposeDriver({
-        command: [...command, "restart", "node"],
-        directory,
-        timeoutMs: 60_000,
-        ...asks,
-      }).restart(signal);
+      await using output = await keepProgramOutput();
+      const options = { directory, timeoutMs: 60_000, ...asks };
+      await createComposeDriver({ ...options, command: [...command, "restart", "node"] }, output).restart(signal);
       expect(Date.parse(await started("node"))).toBeGreaterThan(Date.parse(before[0] ?? ""));
       expect(await started("other")).toBe(before[1]);
       expect(await project.logs("node")).toMatch(/^up\nstopping/);
 
-      await createComposeDriver({ command: [...command, "restart"], directory, timeoutMs: 60_000, ...asks }).restart(
-        signal,
-      );
+      await createComposeDriver({ ...options, command: [...command, "restart"] }, output).restart(signal);
       expect(Date.parse(await started("other"))).toBeGreaterThan(Date.parse(before[1] ?? ""));
     },
   );
@@ -62,8 +58,9 @@ describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason
     "%j that fails is said in its own words",
     async (command) => {
       await using project = await startComposeProject(command, file);
+      await using output = await keepProgramOutput();
       const words = (directory: string, args: readonly string[], timeoutMs = 60_000) =>
-        createComposeDriver({ command: [...command, ...args], directory: () => directory, timeoutMs, ...asks })
+        createComposeDriver({ command: [...command, ...args], directory: () => directory, timeoutMs, ...asks }, output)
           .restart(signal)
           .then(
             () => "no error",
@@ -95,7 +92,13 @@ describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason
       );
       const runner = (name: string, tool = "node_cli") =>
         createComposeNodeCli(
-          { exec: [...command, "exec"], service: name, timeoutMs: 60_000, outputLimitBytes: 10_000 },
+          {
+            exec: [...command, "exec"],
+            service: name,
+            timeoutMs: 60_000,
+            outputLimitBytes: 10_000,
+            passes: composeVariables,
+          },
           { directory: () => project.directory, tool: () => ({ directory: "/data/bin", command: tool }) },
         );
       const query = ["prune", "--c", "./node.conf", "--get"];

@@ -23,8 +23,9 @@ describe("source files", () => {
     expect(files.map(({ path }) => path).filter((path) => /[A-Z_]/.test(path.split("/").at(-1) ?? ""))).toEqual([]);
   });
 
-  it("read the environment and the arguments only where settings and commands are parsed", () => {
-    const edge = /^(cli|test|infra|policies)\/|\/testing\/|^daemon\/service\.ts$|\.main\.ts$/;
+  it("read the environment and the arguments only where settings and commands are parsed, or handed to a program", () => {
+    const edge =
+      /^(cli|test|infra|policies)\/|\/testing\/|^daemon\/(service|process\/program-environment)\.ts$|\.main\.ts$/;
     expect(linesThatMatch(/process\.(env|argv)\b/, (path) => !isTest(path) && !edge.test(path))).toEqual([]);
   });
 

@@ -18,6 +18,12 @@ export const upkeepEvents = {
     act: "If it returns, nobody looks after the node: report it as a bug, with the stack.",
     runbook: "not-looked-after",
   },
+  "program-output-not-kept": {
+    level: "warn",
+    means:
+      "There can be no file for what ops, compose or the node prints: it is lost, and the messages about a failed restart say less.",
+    act: "Make `upkeep.stateDirectory` writable.",
+  },
   "config-not-watched": {
     level: "warn",
     means: "The system gives no events for node.conf; it is read again from time to time.",

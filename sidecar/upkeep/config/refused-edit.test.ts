@@ -6,6 +6,7 @@ import { pino } from "pino";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { readConfigFile } from "./config-file.ts";
 import { observeConfig } from "./config-observation.ts";
+import { keepProgramOutput } from "../../testing/program-output.ts";
 import { createConfigVersions } from "./config-versions.ts";
 import { forgetRefusal, explainRefusedEdit } from "./refused-edit.ts";
 
@@ -42,16 +43,19 @@ async function judge(
     beganBefore: false,
     checkCommand: ["sh", "-c", script],
     timeoutMs,
+    passes: [],
     signal: new AbortController().signal,
   };
   const layout = resolveNodeLayout({ configPath });
-  return explainRefusedEdit(reading, options, {
+  await using output = await keepProgramOutput();
+  return await explainRefusedEdit(reading, options, {
     config,
     place: { layout: () => layout, keyDeadline: { call: (_, look) => look(), hangs: () => false } },
     versions: createConfigVersions(directory),
     clock: { wallMs: () => startMs + nowMs, monotonicMs: () => nowMs },
     command: (verb) => `gatehouse ${verb}`,
     log: pino({ level: "silent" }),
+    output,
   });
 }
 

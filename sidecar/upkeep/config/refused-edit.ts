@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
 import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
-import { runProcess } from "#daemon/process/bounded-process.ts";
+import { runLastingProcess } from "#daemon/process/lasting-process.ts";
+import type { OutputFiles } from "#daemon/process/output-files.ts";
 import type { CommandWords } from "../command-words.ts";
 import { loadHealthyConfig } from "./healthy-config.ts";
 import { isKeyMissing } from "./key-files.ts";
@@ -23,9 +24,6 @@ const fatal: ReadonlySet<LintRule> = new Set(["missing-key", "wrong-type", "port
 
 const keyFiles = ["domain_key_path", "stabilizing_key_path"];
 
-/** Output of `restart.checkCommand` that is kept for a message. */
-const outputLimitBytes = 65_536;
-
 /** Facts and limits that an edit is judged by. */
 export type EditOptions = Readonly<{
   version: NodeVersion | undefined;
@@ -40,6 +38,8 @@ export type EditOptions = Readonly<{
   /** `restart.checkCommand`, and the time that it may take. */
   checkCommand: readonly string[] | undefined;
   timeoutMs: number;
+  /** Names of variables that it gets besides those that every program gets. */
+  passes: readonly string[];
   signal: AbortSignal;
 }>;
 
@@ -50,6 +50,8 @@ export type RefusedEditDependencies = Readonly<{
   place: Pick<NodePlace, "layout" | "keyDeadline">;
   versions: ConfigVersions;
   log: Logger;
+  /** Files for what `restart.checkCommand` prints. */
+  output: OutputFiles;
 }>;
 
 /**
@@ -184,8 +186,8 @@ export function forgetRefusal(config: ObservedConfig): boolean {
 /** Runs `restart.checkCommand`: once on a content that passes; again and again, ever more rarely, on one that it refuses. */
 async function runCheckCommand(
   { contentHash }: UsableReading,
-  { checkCommand, timeoutMs, signal }: EditOptions,
-  { config, place, clock, command }: RefusedEditDependencies,
+  { checkCommand, timeoutMs, passes, signal }: EditOptions,
+  { config, place, clock, command, output }: RefusedEditDependencies,
 ): Promise<EditRefusal | undefined> {
   const [file, ...args] = checkCommand ?? [];
   if (file === undefined) return undefined;
@@ -195,7 +197,8 @@ async function runCheckCommand(
   if (before !== undefined && before.refusal === undefined) return undefined;
   if (before?.refusal !== undefined && leftMs > 0) return { words: before.refusal.words, wakeInMs: leftMs };
   const directory = place.layout().binDirectory;
-  const result = await runProcess({ command: [file, ...args], directory, timeoutMs, outputLimitBytes, signal });
+  const program = { name: "check", command: [file, ...args], directory, timeoutMs, passes, signal } as const;
+  const result = await runLastingProcess(program, output);
   if (signal.aborted) return { words: "The sidecar stops." };
   if (result.ok) {
     config.note({ checked: { contentHash, refusal: undefined } });

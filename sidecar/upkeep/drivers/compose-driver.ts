@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { runProcess } from "#daemon/process/bounded-process.ts";
+import { runLastingProcess } from "#daemon/process/lasting-process.ts";
+import type { OutputFiles } from "#daemon/process/output-files.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
 /** Commands of a compose deployment, and the directory of its file. */
@@ -12,9 +14,14 @@ export type ComposeDriverOptions = Readonly<{
   directory: () => string;
   timeoutMs: number;
   psTimeoutMs: number;
+  /** Names of variables that the commands get besides those that every program gets. */
+  passes: readonly string[];
 }>;
 
-/** Output of a command that is kept for a message, or read. */
+/** Variables that docker and its compose read (docker's reference of the command line, "Environment variables"); a daemon that is reached by ssh needs the agent. */
+export const composeVariables: readonly string[] = ["DOCKER_*", "COMPOSE_*", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"];
+
+/** Output of a command that is read. */
 const outputLimitBytes = 1_048_576;
 
 /** One container of `docker compose ps --format json`. */
@@ -24,20 +31,17 @@ const listed = z.object({ State: z.string() });
 const alive: ReadonlySet<string> = new Set(["running", "paused", "created"]);
 
 /** Restarts a container deployment with `docker compose restart` (specification, "Node command line"). */
-export function createComposeDriver(options: ComposeDriverOptions): NodeDriver {
-  const { command, directory, timeoutMs } = options;
+export function createComposeDriver(options: ComposeDriverOptions, output: OutputFiles): NodeDriver {
+  const { command, directory, timeoutMs, passes } = options;
   return {
     name: "compose",
     restart: async (signal) => {
       const [file = "", ...args] = command;
       const where = directory();
-      const result = await runProcess({
-        command: [file, ...args],
-        directory: where,
-        timeoutMs,
-        outputLimitBytes,
-        signal,
-      });
+      const result = await runLastingProcess(
+        { name: "compose", command: [file, ...args], directory: where, timeoutMs, passes, signal },
+        output,
+      );
       // Compose writes its progress to standard error, so that is no complaint.
       if (result.ok) return {};
       const what = `(compose.command ${JSON.stringify(command)} in compose.directory ${where})`;
@@ -49,7 +53,7 @@ export function createComposeDriver(options: ComposeDriverOptions): NodeDriver {
 
 /** Checks whether a container of the service is alive; `unknown` if compose does not say. */
 async function checkRunning(
-  { ps, service, directory, psTimeoutMs }: ComposeDriverOptions,
+  { ps, service, directory, psTimeoutMs, passes }: ComposeDriverOptions,
   signal: AbortSignal,
 ): Promise<boolean | "unknown"> {
   if (service === undefined) return "unknown";
@@ -59,6 +63,7 @@ async function checkRunning(
     directory: directory(),
     timeoutMs: psTimeoutMs,
     outputLimitBytes,
+    passes,
     signal,
   });
   const containers = result.ok ? readContainers(result.output) : undefined;

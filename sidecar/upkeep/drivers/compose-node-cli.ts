@@ -9,6 +9,8 @@ export type ComposeNodeCliOptions = Readonly<{
   service: string;
   timeoutMs: number;
   outputLimitBytes: number;
+  /** Names of variables that compose gets besides those that every program gets. */
+  passes?: readonly string[];
 }>;
 
 /** Directory that compose is run in, and the tool's directory in the container. */

@@ -1,7 +1,8 @@
 import { readdir, readlink, open, readFile, realpath } from "node:fs/promises";
-import { sep } from "node:path";
+import { basename, sep } from "node:path";
 import { uptime } from "node:os";
 import type { Clock } from "#daemon/clock.ts";
+import { isLeftRunning } from "#daemon/process/lasting-process.ts";
 
 /**
  * Finds when the process started that listens on a port of this machine and runs in a directory, or from a program in it: both, since a shell may be
@@ -67,24 +68,51 @@ async function readListeningSockets(path: string, suffix: string): Promise<reado
  * can't be seen: on another system than Linux, or those of another user.
  */
 export async function findProcessesIn(directory: string): Promise<readonly number[]> {
+  return (await listProcesses(directory)).flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
+}
+
+/** Process of this machine. */
+export type HostProcess = Readonly<{
+  pid: number;
+  /** File name of its program, an interpreter for a script; empty if it is another user's. */
+  program: string;
+  /** Whether it runs in the directory, and whether its program is there. */
+  isInside: boolean;
+  isProgramInside: boolean;
+}>;
+
+/** Lists the machine's processes, other than the sidecar and its children, and says of each whether it is in a directory. */
+export async function listProcesses(directory: string): Promise<readonly HostProcess[]> {
   const place = await realpath(directory).catch(() => directory);
-  const isInside = (path: string) => path === place || path.startsWith(place + sep);
+  const isThere = (path: string) => path === place || path.startsWith(place + sep);
   const pids = (await readdir("/proc").catch(() => [])).filter((entry) => /^\d+$/.test(entry));
   const found = await Promise.all(
     pids.map(async (pid) => {
-      const places = await Promise.all(["cwd", "exe"].map((link) => readlink(`/proc/${pid}/${link}`).catch(() => "")));
-      return places.some(isInside) && !(await isOwn(pid)) ? [Number(pid)] : [];
+      const [cwd = "", exe = ""] = await Promise.all(
+        ["cwd", "exe"].map((link) => readlink(`/proc/${pid}/${link}`).catch(() => "")),
+      );
+      if ((cwd === "" && exe === "") || (await isOwn(pid))) return [];
+      const isProgramInside = isThere(exe);
+      const isInside = isProgramInside || isThere(cwd);
+      // The system marks a program whose file was replaced since.
+      return [{ pid: Number(pid), program: basename(exe.replace(/ \(deleted\)$/, "")), isInside, isProgramInside }];
     }),
   );
   return found.flat();
 }
 
-/** Whether a process is the sidecar, or a program that it has begun, such as node_cli. */
+/** Reads the command line of a process; empty if it has ended. */
+export async function readCommandLine(pid: number): Promise<string> {
+  return (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ");
+}
+
+/** Whether a process is the sidecar, or a program that it has begun, such as node_cli; not one that it has left running, which is the node. */
 async function isOwn(pid: string): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   // One that has ended meanwhile says nothing any more.
   if (status === "") return true;
-  return Number(pid) === process.pid || Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]) === process.pid;
+  if (Number(pid) === process.pid) return true;
+  return Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]) === process.pid && !isLeftRunning(Number(pid));
 }
 
 /** Clock ticks in a second, in which Linux reports a process's start to programs (`proc_pid_stat(5)`). */

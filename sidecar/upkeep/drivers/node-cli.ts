@@ -70,14 +70,19 @@ export function explainExit(name: string, exitCode: number | null, said: string)
 export type ToolPlace = Readonly<{ directory: string; command: string }>;
 
 /** Settings for running the tool on this machine. */
-export type LocalNodeCliOptions = Readonly<{ timeoutMs: number; outputLimitBytes: number }>;
+export type LocalNodeCliOptions = Readonly<{
+  timeoutMs: number;
+  outputLimitBytes: number;
+  /** Names of variables that it gets besides those that every program gets. */
+  passes?: readonly string[];
+}>;
 
 /** Runs the tool in the node's bin directory. */
 export function createLocalNodeCli(options: LocalNodeCliOptions, place: () => ToolPlace): NodeCliRunner {
   return (args, signal) => {
     const { directory, command } = place();
-    const { timeoutMs, outputLimitBytes } = options;
+    const { timeoutMs, outputLimitBytes, passes } = options;
     const file = isAbsolute(command) ? command : join(directory, command);
-    return runProcess({ timeoutMs, outputLimitBytes, command: [file, ...args], directory, signal });
+    return runProcess({ timeoutMs, outputLimitBytes, passes, command: [file, ...args], directory, signal });
   };
 }

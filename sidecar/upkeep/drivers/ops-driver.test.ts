@@ -2,13 +2,12 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createOpsDriver } from "./ops-driver.ts";
+import { buildOpsDriver } from "../../testing/ops-driver.ts";
 
-const createDriver = (directory: string, stop: string, start: string) =>
-  createOpsDriver({ stop: [stop], timeoutMs: 10_000 }, () => ({ directory, binDirectory: directory, start: [start] }));
-
-const restart = (stop: string, start: string) =>
-  createDriver(import.meta.dirname, stop, start).restart(AbortSignal.timeout(20_000));
+const restart = async (stop: string, start: string) => {
+  await using ops = await buildOpsDriver({ stop: [stop], start: [start], directory: import.meta.dirname });
+  await ops.driver.restart(AbortSignal.timeout(20_000));
+};
 
 it("names the program once that is not there to stop the node and to start it", async () => {
   await expect(restart("./ops", "./ops")).rejects.toThrow(
@@ -25,7 +24,10 @@ it("names what kept the node from stopping, where that is another thing", async 
 it("says before it is needed which program is not there, or can't be run", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-ops-"));
   await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
-  const problem = (stop: string, start: string) => createDriver(directory, stop, start).problem?.();
+  const problem = async (stop: string, start: string) => {
+    await using ops = await buildOpsDriver({ stop: [stop], start: [start], directory });
+    return await ops.driver.problem?.();
+  };
   expect(await problem("./ops", "./ops")).toBe(
     `./ops (ops.stop, ops.start) is not there; put it into ${directory}, or name another program`,
   );

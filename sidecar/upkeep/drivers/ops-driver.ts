@@ -1,51 +1,131 @@
 import { access, constants } from "node:fs/promises";
-import { isAbsolute, resolve } from "node:path";
-import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
+import { basename, isAbsolute, resolve } from "node:path";
+import type { ProcessResult } from "#daemon/process/bounded-process.ts";
+import { runLastingProcess } from "#daemon/process/lasting-process.ts";
+import type { OutputFiles } from "#daemon/process/output-files.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { findProcessesIn } from "./host-processes.ts";
 import { DriverError, StartFailed, type NodeDriver, type RestartReport } from "./driver.ts";
 import type { OpsPlace } from "./ops-place.ts";
+import { lockMs, startByOps } from "./ops-start.ts";
+import { reportRestart, stopByOps, type OpsStopDependencies } from "./ops-stop.ts";
 
-/** Command that stops the node of a binary deployment, and the time that a command may take. */
-export type OpsDriverOptions = Readonly<{ stop: readonly string[]; timeoutMs: number }>;
+/** Command that stops the node of a binary deployment, and limits. */
+export type OpsDriverOptions = Readonly<{
+  stop: readonly string[];
+  /** Time that the node has to exit by itself before the stop command is run. */
+  stopTimeoutSeconds: number;
+  timeoutMs: number;
+  /** Names of variables that the commands get besides those that every program gets. */
+  passes: readonly string[];
+}>;
 
-/** Output of `ops` that is kept for a message. */
-const outputLimitBytes = 1_048_576;
+/** Where `ops` is run, how it starts the node, and where the node's programs are. */
+type Place = () => OpsPlace & Pick<NodeLayout, "binDirectory">;
+
+export type OpsDriverDependencies = OpsStopDependencies & Readonly<{ output: OutputFiles }>;
 
 /**
  * Restarts a binary deployment: `./ops stop --force`, then `./ops start --config ./node.conf` (specification, "Node command
- * line"). It starts the node even if the stop fails: the node may have been down.
+ * line"), once the old process has exited. It starts the node even if the stop fails: the node may have been down.
  */
 export function createOpsDriver(
   options: OpsDriverOptions,
-  place: () => OpsPlace & Pick<NodeLayout, "binDirectory">,
+  place: Place,
+  dependencies: OpsDriverDependencies,
 ): NodeDriver {
-  const run = async (command: readonly string[], signal: AbortSignal) => {
-    const [file = "", ...args] = command;
-    const { timeoutMs } = options;
-    return runProcess({ command: [file, ...args], directory: place().directory, timeoutMs, outputLimitBytes, signal });
-  };
-  const runOrThrow = async (command: readonly string[], signal: AbortSignal) => {
-    const result = await run(command, signal);
-    if (!result.ok) throw new DriverError(result.message);
-    return buildReport([result]);
-  };
+  const { stop, start, lookForOthers } = createOpsCommands(options, place, dependencies);
+  let firstLook: Promise<boolean> | undefined;
   return {
     name: "ops",
-    problem: () => findMissingPrograms(options.stop, place()),
-    stop: (signal) => runOrThrow(options.stop, signal),
-    start: (signal) => runOrThrow(place().start, signal),
+    problem: async () => {
+      await (firstLook ??= lookForOthers());
+      return findMissingPrograms(options.stop, place());
+    },
+    stop: async (signal) => {
+      const { result, wasSeen } = await stop(signal);
+      if (result?.ok === false && !wasSeen) throw new DriverError(result.message);
+      return buildReport(wasSeen ? [] : [result]);
+    },
+    start: async (signal) => {
+      const started = await start(signal);
+      if (!started.ok) throw new DriverError(started.message);
+      return buildReport([started]);
+    },
     processes: () => findProcessesIn(place().binDirectory),
     restart: async (signal) => {
-      const stopped = await run(options.stop, signal);
-      const started = await run(place().start, signal);
-      if (started.ok) return buildReport([stopped, started]);
+      const { result: stopped, wasSeen } = await stop(signal);
+      const started = await start(signal);
+      // What the stop command says of a process that was seen to exit is of no interest.
+      if (started.ok) return buildReport(wasSeen ? [started] : [stopped, started]);
       const { exitStatus: startStatus } = started;
-      if (stopped.ok) throw new StartFailed(started.message, { startStatus });
+      if (wasSeen || stopped?.ok !== false) throw new StartFailed(started.message, { startStatus });
       const before = stopped.message === started.message ? "" : ` (before that: ${stopped.message})`;
       throw new DriverError(`${started.message}${before}`, { startStatus });
     },
   };
+}
+
+/** Creates the stop and the start, each with what it has to report, and the look for other nodes, any of which is remembered. */
+function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies: OpsDriverDependencies) {
+  const { timeoutMs, passes, stopTimeoutSeconds } = options;
+  const { output, clock } = dependencies;
+  const reported = new Set<string>();
+  const reportOnce = (message: string) => {
+    if (!reported.has(message)) reportRestart(message, dependencies);
+    reported.add(message);
+  };
+  // `ops` kills every node of the machine. Another command, such as systemctl stop, names its node, and asks it to exit itself.
+  const isOps = basename(options.stop[0] ?? "") === "ops";
+  const graceMs = isOps ? Math.min(stopTimeoutSeconds * 1_000, timeoutMs) : 0;
+  let lockedUntilMs = 0;
+  let isAlone = true;
+  const lookForOthers = async () => {
+    // One that is being restarted itself is not seen for a moment, and there all the same.
+    isAlone &&= !isOps || (await dependencies.processes.find()).elsewhere.length === 0;
+    return isAlone;
+  };
+  const run = (name: string, command: readonly string[], signal: AbortSignal, isDone?: Done) => {
+    const [file = "", ...args] = command;
+    const program = { command: [file, ...args], directory: place().directory, timeoutMs, passes, signal } as const;
+    return runLastingProcess({ ...program, name, ...(isDone === undefined ? {} : { isDone }) }, output);
+  };
+  const stop = async (signal: AbortSignal) => {
+    const words = quoteCommand(options.stop);
+    const command = {
+      words,
+      run: () => run("ops-stop", options.stop, signal),
+      isAlone: lookForOthers,
+      graceMs,
+      kills: isOps,
+    };
+    const stopped = await stopByOps(command, signal, dependencies);
+    lockedUntilMs = stopped.isForced ? clock.monotonicMs() + lockMs : 0;
+    if (stopped.result === undefined) {
+      reportOnce(
+        `Another node runs on this machine, which ${words} might end as well: the node of ${place().binDirectory} is stopped by its process id.`,
+      );
+    }
+    return stopped;
+  };
+  const start = async (signal: AbortSignal) => {
+    const runStart = (isDone: Done) => run("ops-start", place().start, signal, isDone);
+    const command = { run: runStart, directory: place().binDirectory, lockedUntilMs };
+    const started = await startByOps(command, signal, dependencies);
+    if (started.ok && started.isLeft === true) {
+      reportOnce(
+        `${quoteCommand(place().start)} (ops.start) does not exit, though the node runs: it is left running. Set ops.start to a command that starts the node in the background.`,
+      );
+    }
+    return started;
+  };
+  return { stop, start, lookForOthers };
+}
+
+type Done = (signal: AbortSignal) => Promise<boolean>;
+
+function quoteCommand(command: readonly string[]): string {
+  return `\`${command.join(" ")}\``;
 }
 
 /** Finds which of the programs could not be run, in words; undefined, too, if their directory is missing: node.conf is gone then, and is reported. */
@@ -66,8 +146,10 @@ async function findMissingPrograms(
   return problems.flat().join("; ") || undefined;
 }
 
-function buildReport(results: readonly ProcessResult[]): RestartReport {
-  const said = results.flatMap((result) => (result.ok && result.complaint !== undefined ? [result.complaint] : []));
+function buildReport(results: readonly (ProcessResult | undefined)[]): RestartReport {
+  const said = results.flatMap((result) =>
+    result?.ok === true && result.complaint !== undefined ? [result.complaint] : [],
+  );
   return said.length === 0 ? {} : { complaint: said.join("; ") };
 }
 

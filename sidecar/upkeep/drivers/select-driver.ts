@@ -4,7 +4,7 @@ import type { SidecarSettings } from "../../settings.ts";
 import { createLocalNodeCli, createNodeCli, type NodeCli, type NodeCliRunner } from "./node-cli.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { deriveBinDirectory } from "#node/versions.ts";
-import { createComposeDriver } from "./compose-driver.ts";
+import { composeVariables, createComposeDriver } from "./compose-driver.ts";
 import { createComposeNodeCli } from "./compose-node-cli.ts";
 import { createDockerDriver } from "./docker-driver.ts";
 import { createDockerEngine } from "./docker-engine.ts";
@@ -13,7 +13,7 @@ import type { NodeDriver } from "./driver.ts";
 import { createKubernetesApi } from "./kubernetes-api.ts";
 import { createKubernetesDriver } from "./kubernetes-driver.ts";
 import { createKubernetesNodeCli } from "./kubernetes-node-cli.ts";
-import { createOpsDriver } from "./ops-driver.ts";
+import { createOpsDriver, type OpsDriverDependencies } from "./ops-driver.ts";
 import { findOpsPlace } from "./ops-place.ts";
 import { createSignalDriver } from "./signal-driver.ts";
 
@@ -26,21 +26,23 @@ export function selectDriver(
   settings: SidecarSettings,
   layout: () => NodeLayout,
   resources: AsyncDisposableStack,
+  dependencies: OpsDriverDependencies,
 ): NodeDriver | undefined {
   const { timeoutMs, driver } = settings.restart;
+  const passes = settings.node.environment;
   switch (driver) {
     case "ops":
-      return createOpsDriver({ stop: settings.ops.stop, timeoutMs }, () => ({
-        ...findOpsPlace(settings, layout()),
-        binDirectory: layout().binDirectory,
-      }));
-    case "compose":
-      return createComposeDriver({
-        ...settings.compose,
-        directory: deriveComposeDirectory(settings, layout),
-        timeoutMs,
-        psTimeoutMs: settings.nodeCli.timeoutMs,
-      });
+      return createOpsDriver(
+        { ...settings.ops, timeoutMs, passes: [...passes, ...listKeyVariables(layout())] },
+        () => ({ ...findOpsPlace(settings, layout()), binDirectory: layout().binDirectory }),
+        dependencies,
+      );
+    case "compose": {
+      const directory = deriveComposeDirectory(settings, layout);
+      const psTimeoutMs = settings.nodeCli.timeoutMs;
+      const limits = { timeoutMs, psTimeoutMs, passes: [...composeVariables, ...passes] };
+      return createComposeDriver({ ...settings.compose, directory, ...limits }, dependencies.output);
+    }
     case "docker": {
       const container = requireSetting("docker.container", settings.docker.container);
       const engine = resources.use(createDockerEngine({ ...settings.docker, timeoutMs }));
@@ -105,18 +107,20 @@ function createRunner(
   resources: AsyncDisposableStack,
 ): NodeCliRunner {
   const { nodeCli } = settings;
+  const passes = settings.node.environment;
   const place = () => {
     const found = layout();
     const directory = runner === "local" ? found.binDirectory : deriveContainerBinDirectory(settings, found);
     return { directory, command: nodeCli.command ?? found.family.programs.tool };
   };
-  if (runner === "local") return createLocalNodeCli(nodeCli, place);
+  if (runner === "local") return createLocalNodeCli({ ...nodeCli, passes }, place);
   const { timeoutMs } = nodeCli;
   if (runner === "compose") {
     const { exec, service } = settings.compose;
     if (service === undefined) throw new StartupError(noService);
     const directory = deriveComposeDirectory(settings, layout);
-    return createComposeNodeCli({ ...nodeCli, exec, service }, { directory, tool: place });
+    const variables = [...composeVariables, ...passes];
+    return createComposeNodeCli({ ...nodeCli, exec, service, passes: variables }, { directory, tool: place });
   }
   if (runner === "docker") {
     const container = requireSetting("docker.container", settings.docker.container);
@@ -126,6 +130,11 @@ function createRunner(
   const pod = requireSetting("kubernetes.pod", settings.kubernetes.pod);
   const api = resources.use(createKubernetesApi({ ...settings.kubernetes, timeoutMs }));
   return createKubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, place, api);
+}
+
+/** Lists the variables with the passwords of the node's keys, which `ops` may read from its environment. */
+function listKeyVariables({ family: { image } }: NodeLayout): readonly string[] {
+  return image.variables === undefined ? [] : [image.variables.keysPassword, image.variables.portalPassword];
 }
 
 /** Names the node's process, which a shared process namespace shows among others. */

@@ -107,6 +107,7 @@ function buildEditOptions(
     beganBefore: process.now().requestedStart?.began === "before",
     checkCommand: settings.restart.checkCommand,
     timeoutMs: settings.restart.timeoutMs,
+    passes: settings.node.environment,
     signal,
   };
 }

@@ -77,8 +77,8 @@ export function beginRestart(
       wake();
     });
   restarts.note({ running });
-  // A stop in the middle would leave the node down: its commands, a stop and a start, have their own time limits.
-  finishes({ what: "the restart of the node", done: running, withinMs: 2 * timeoutMs });
+  // A stop in the middle would leave the node down: its exit, and its commands, a stop and a start, have their own time limits.
+  finishes({ what: "the restart of the node", done: running, withinMs: 3 * timeoutMs });
   // node_cli's last answer is old after a restart, and the next regular look may be far off.
   running
     .then(() => observer.look(signal))

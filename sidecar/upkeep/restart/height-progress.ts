@@ -9,6 +9,7 @@ const answersForMs = 1_000;
 export type HeightProgress = Readonly<{
   /** Notes that the restart command has ended. */
   restarted: () => void;
+  isRestarted: () => boolean;
   see: (health: NodeHealth) => void;
   advanced: () => boolean;
   /** Returns the time of the node's first answer after the restart (monotonic); undefined before it. */
@@ -43,6 +44,7 @@ export function createHeightProgress(clock: Clock): HeightProgress {
       commandDone = true;
       doneMs = clock.monotonicMs();
     },
+    isRestarted: () => commandDone,
     see: (health) => {
       const { failure, height } = health;
       hasReferences = health.reference !== undefined;

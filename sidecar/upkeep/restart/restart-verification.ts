@@ -159,8 +159,10 @@ async function watchHeight(
 ): Promise<void> {
   const beganMs = clock.monotonicMs();
   while (!signal.aborted) {
+    const wasRestarted = progress.isRestarted();
     const health = await look(signal);
-    if (!signal.aborted) progress.see(health);
+    // The answer to a look from before may have come from the old process.
+    if (!signal.aborted && wasRestarted === progress.isRestarted()) progress.see(health);
     await pause(clock.monotonicMs() - beganMs < quickForMs ? quickLookMs : slowLookMs, signal);
   }
 }

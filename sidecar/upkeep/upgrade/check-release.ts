@@ -10,7 +10,7 @@ import { listRelease, ReleaseError } from "./program-files.ts";
 export type UpgradeRequest = Readonly<{ source: string; version?: string | undefined }>;
 
 type CheckReleaseDependencies = Readonly<{
-  settings: Pick<SidecarSettings, "nodeCli">;
+  settings: Pick<SidecarSettings, "node" | "nodeCli">;
   /** Family of the node, and directory of its present programs. */
   layout: Pick<NodeLayout, "family" | "binDirectory">;
   signal: AbortSignal;
@@ -42,7 +42,10 @@ export async function readRelease(
     const hasTool = files.some(({ name }) => name === command);
     const tool = createNodeCli(
       () => ({ takesConfig: true, configArgument: "" }),
-      createLocalNodeCli(settings.nodeCli, () => ({ directory: source, command })),
+      createLocalNodeCli({ ...settings.nodeCli, passes: settings.node.environment }, () => ({
+        directory: source,
+        command,
+      })),
     );
     const said = hasTool ? await tool.version(signal) : undefined;
     const printed = said?.ok === true ? parseNodeCliVersion(said.value, command) : undefined;

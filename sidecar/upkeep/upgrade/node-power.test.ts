@@ -1,12 +1,7 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { DriverError } from "../drivers/driver.ts";
-import { stopNode, type NodePowerDependencies, createPortHolders } from "./node-power.ts";
+import { stopNode, type NodePowerDependencies } from "./node-power.ts";
 
 const mark = { pid: 4_711, startTicks: 1 };
 
@@ -59,28 +54,4 @@ test("where no process is seen, a stop command that fails is believed; where one
   });
   const seen = closed({ fails: true });
   expect(await stopNode({ withinMs: 1, before: undefined }, seen.dependencies)).toEqual({ ok: true });
-});
-
-test.skipIf(process.platform !== "linux")("the process that holds a port is found, and seen to end", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-holder-"));
-  // Its parent ends at once, as ops does: what the sidecar has begun itself is no node.
-  const node = `require("net").createServer().listen(0, "127.0.0.1", function () { console.log(this.address().port, process.pid); })`;
-  const script = `require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(node)}], { detached: true, stdio: ["ignore", "inherit", "ignore"] }).unref()`;
-  const ops = spawn(process.execPath, ["-e", script], { cwd: directory, stdio: ["ignore", "pipe", "ignore"] });
-  const [line] = (await once(ops.stdout, "data")) as [Buffer];
-  const [port, pid = 0] = line.toString().trim().split(" ").map(Number);
-  try {
-    const { now, runs } = createPortHolders(`http://127.0.0.1:${port}`, () => directory);
-    const [found] = await now();
-    expect(found?.pid).toBe(pid);
-    if (found === undefined) return;
-    expect(await runs(found)).toBe(true);
-    // Another process that got its id is another one.
-    expect(await runs({ ...found, startTicks: found.startTicks - 1 })).toBe(false);
-    process.kill(pid, "SIGKILL");
-    await expect.poll(() => runs(found), { timeout: 20_000 }).toBe(false);
-    expect(await now()).toEqual([]);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
 });

@@ -1,11 +1,10 @@
 import type { Clock } from "#daemon/clock.ts";
 import { pause, waitUntil } from "#daemon/time.ts";
 import type { NodeHealth } from "#health/node-health.ts";
-import { readUrlPort } from "#daemon/http/address.ts";
 import { DriverError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
 import { waitForAnswer } from "../restart/restart-verification.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
-import { findListeners, readStartTicks } from "../drivers/host-processes.ts";
+import type { NodeProcesses } from "../drivers/node-processes.ts";
 import type { StepOutcome } from "./next-stage.ts";
 
 /** A driver that stops and starts the node in two steps: between them nothing uses its files. */
@@ -18,6 +17,9 @@ export type NodePowerDependencies = Readonly<{
   clock: Clock;
   signal: AbortSignal;
 }>;
+
+/** Processes that hold the node's port, as far as the sidecar sees them. */
+export type PortHolders = Pick<NodeProcesses, "now" | "runs">;
 
 const lookAgainMs = 100;
 
@@ -108,27 +110,4 @@ export async function startNode(
     if (mayRun || (await waitForAnswer({ healthyWithinMs, signal }, dependencies))) return {};
     throw error;
   }
-}
-
-/** Processes that hold the node's port, as far as the sidecar sees them. */
-export type PortHolders = Readonly<{
-  now: () => Promise<readonly ProcessMark[]>;
-  runs: (mark: ProcessMark) => Promise<boolean>;
-}>;
-
-/** Creates the look for them, by the port of the node's URL, among the processes of its bin directory. */
-export function createPortHolders(httpUrl: string, binDirectory: () => string): PortHolders {
-  const port = readUrlPort(new URL(httpUrl));
-  return {
-    now: async () => {
-      const pids = await findListeners(port, binDirectory());
-      return (await Promise.all(pids.map(readProcessMark))).filter((mark) => mark !== undefined);
-    },
-    runs: async (mark) => (await readStartTicks(mark.pid)) === mark.startTicks,
-  };
-}
-
-async function readProcessMark(pid: number): Promise<ProcessMark | undefined> {
-  const ticks = await readStartTicks(pid);
-  return ticks === undefined ? undefined : { pid, startTicks: ticks };
 }

@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { createPortHolders } from "#sidecar/upkeep/upgrade/node-power.ts";
+import { createNodeProcesses } from "#sidecar/upkeep/drivers/node-processes.ts";
 import { runCancelCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { findControl, keepPrinted, readHeight, upgradeDevnet } from "../../support/node/settled-devnet.ts";
 import { chainOf, oldBlocks, startSettledFake } from "../../support/node/settled-fake-node.ts";
@@ -55,7 +55,11 @@ describe.skipIf(!isThere)(`an upgrade whose data are copied by rsync${skipped}`,
     await using settled = await startSettledFake({ ...byRsync, GATEHOUSE_SIDECAR_UPGRADE_LATE_MS: "1000" });
     const { node, upkeep } = settled;
     const source = await node.release("0.16.2", "good");
-    const holders = createPortHolders(node.httpUrl, () => join(node.workspace, "bin"));
+    const holders = createNodeProcesses({
+      httpUrl: node.httpUrl,
+      binDirectory: () => join(node.workspace, "bin"),
+      processName: () => undefined,
+    });
     const running = await holders.now();
     await replaceRsync(node.workspace, 'echo "rsync: no access" >&2; exit 23');
     const failed = await upgradeDevnet(upkeep, source);

@@ -1,0 +1,69 @@
+import { createRunningTimeout } from "../time.ts";
+import {
+  buildExitResult,
+  endedByStop,
+  endGroup,
+  explainTimeout,
+  startProgram,
+  type ProcessOptions,
+  type ProcessResult,
+} from "./bounded-process.ts";
+import type { OutputFiles } from "./output-files.ts";
+
+/** A program that may leave a process behind, or be the one that stays. */
+export type LastingProcessOptions = Omit<ProcessOptions, "outputLimitBytes"> &
+  Readonly<{
+    /** Name of its files. */
+    name: string;
+    /** Resolves with true once its work is seen to be done although it has not exited: it is left running then. `signal` aborts when it has to say, at the time limit. */
+    isDone?: (signal: AbortSignal) => Promise<boolean>;
+  }>;
+
+/** Programs of this process that it has left running, by process id. */
+const leftPrograms = new Set<number>();
+
+/** Whether a process is a program that this one started and has left running. */
+export function isLeftRunning(pid: number): boolean {
+  return leftPrograms.has(pid);
+}
+
+/**
+ * Runs a program as `runProcess` does, but with its output to files, never to a pipe of this process: a daemon that it starts has inherited its output, and would be
+ * ended by its next line (SIGPIPE) once this process has closed its end.
+ */
+export async function runLastingProcess(options: LastingProcessOptions, files: OutputFiles): Promise<ProcessResult> {
+  const { name, timeoutMs, signal, isDone } = options;
+  const [file] = options.command;
+  await using output = await files.open(name);
+  const child = await startProgram(options, ["ignore", ...output.descriptors]);
+  if ("ok" in child) return child;
+  const { promise, resolve, reject } = Promise.withResolvers<"exited" | "late" | "stopped" | "done" | Error>();
+  const timeout = createRunningTimeout(timeoutMs);
+  const closing = new AbortController();
+  const stop = () => resolve("stopped");
+  child.on("error", resolve).once("exit", () => resolve("exited"));
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  const over = AbortSignal.any([timeout, closing.signal]);
+  over.addEventListener("abort", () => (isDone === undefined ? resolve("late") : undefined), { once: true });
+  isDone?.(over).then((done) => resolve(done ? "done" : "late"), reject);
+  const { pid = 0 } = child;
+  try {
+    const end = await promise;
+    const fail = (reason: "TimedOut" | "Failed", message: string) =>
+      ({ ok: false, reason, message: `${file} ${message}${endGroup(child)}` }) as const;
+    if (end === "late") return fail("TimedOut", explainTimeout(timeoutMs));
+    if (end === "stopped") return fail("Failed", endedByStop);
+    if (end instanceof Error) return fail("Failed", `can't be followed (${end.message}) and was ended.`);
+    if (end === "done") {
+      leftPrograms.add(pid);
+      child.once("exit", () => leftPrograms.delete(pid)).unref();
+      return { ok: true, output: "", isLeft: true };
+    }
+    const printed = await output.read();
+    return buildExitResult(file, child.exitCode, child.signalCode, printed.output, printed.errors);
+  } finally {
+    closing.abort();
+    signal.removeEventListener("abort", stop);
+  }
+}

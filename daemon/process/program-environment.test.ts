@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { selectVariables } from "./program-environment.ts";
+
+test("a program gets a fixed few variables, those that are named for it, and none of Gatehouse's", () => {
+  const environment = {
+    PATH: "/bin",
+    LC_TIME: "C",
+    DOCKER_HOST: "unix:///run/docker.sock",
+    PASSWORD: "p",
+    GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: "t",
+    PGPASSWORD: "q",
+  };
+  expect(selectVariables([], environment)).toEqual({ PATH: "/bin", LC_TIME: "C" });
+  const passes = ["DOCKER_*", "PASSWORD", "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN", "GATEHOUSE_*", "PG"];
+  expect(selectVariables(passes, environment)).toEqual({
+    PATH: "/bin",
+    LC_TIME: "C",
+    DOCKER_HOST: "unix:///run/docker.sock",
+    PASSWORD: "p",
+  });
+});

@@ -1,0 +1,48 @@
+import { pino } from "pino";
+import { systemClock } from "#daemon/clock.ts";
+import { createRecentEvents, type EventLog } from "#status/event-log.ts";
+import type { NodeDriver } from "../upkeep/drivers/driver.ts";
+import { createNodeProcesses } from "../upkeep/drivers/node-processes.ts";
+import { createOpsDriver } from "../upkeep/drivers/ops-driver.ts";
+import { lookAtRpc } from "./ops-node.ts";
+import { keepProgramOutput } from "./program-output.ts";
+
+/** Commands and limits of a driver for a test; the others have defaults. */
+export type OpsDriverForTest = Readonly<{
+  directory: string;
+  httpUrl?: string;
+  stop?: readonly string[];
+  start?: readonly string[];
+  stopTimeoutSeconds?: number;
+  timeoutMs?: number;
+  passes?: readonly string[];
+}>;
+
+/** Builds the driver `ops` with real processes and files. */
+export async function buildOpsDriver({
+  directory,
+  httpUrl = "http://127.0.0.1:9",
+  stop = ["./ops", "stop", "--force"],
+  start = ["./ops", "start", "--config", "./node.conf"],
+  stopTimeoutSeconds = 5,
+  timeoutMs = 10_000,
+  passes = [],
+}: OpsDriverForTest): Promise<
+  AsyncDisposable & Readonly<{ driver: NodeDriver; events: EventLog; outputDirectory: string }>
+> {
+  const output = await keepProgramOutput();
+  const events = createRecentEvents(systemClock);
+  const driver = createOpsDriver(
+    { stop, stopTimeoutSeconds, timeoutMs, passes },
+    () => ({ directory, binDirectory: directory, start }),
+    {
+      processes: createNodeProcesses({ httpUrl, binDirectory: () => directory, processName: () => undefined }),
+      look: () => lookAtRpc(httpUrl),
+      clock: systemClock,
+      events,
+      log: pino({ level: "silent" }),
+      output,
+    },
+  );
+  return { driver, events, outputDirectory: output.directory, [Symbol.asyncDispose]: output[Symbol.asyncDispose] };
+}

@@ -1,0 +1,20 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { mkdtemp, rm } from "node:fs/promises";
+import { pino } from "pino";
+import { createOutputFiles, type OutputFiles } from "#daemon/process/output-files.ts";
+
+/** Keeps what programs print in its own directory, which is removed with it. */
+export async function keepProgramOutput(): Promise<OutputFiles & Readonly<{ directory: string }>> {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-output-"));
+  const deadline = { call: <T>(_: string, call: () => Promise<T>) => call() };
+  const files = createOutputFiles(directory, { deadline, log: pino({ level: "silent" }) });
+  return {
+    directory,
+    open: files.open,
+    [Symbol.asyncDispose]: async () => {
+      await files[Symbol.asyncDispose]();
+      await rm(directory, { recursive: true });
+    },
+  };
+}

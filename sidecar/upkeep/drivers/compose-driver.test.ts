@@ -1,0 +1,36 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { keepProgramOutput } from "../../testing/program-output.ts";
+import { composeVariables, createComposeDriver } from "./compose-driver.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+test("the commands of compose get what says where docker is, and no secret of the sidecar", async () => {
+  vi.stubEnv("GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN", "secret-of-the-sidecar");
+  vi.stubEnv("DOCKER_HOST", "unix:///run/other.sock");
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-compose-"));
+  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  await using output = await keepProgramOutput();
+  const driver = createComposeDriver(
+    {
+      command: ["sh", "-c", "env >restart.env"],
+      ps: ["sh", "-c", `env >ps.env; echo '{"State":"running"}'`],
+      service: "node",
+      directory: () => directory,
+      timeoutMs: 10_000,
+      psTimeoutMs: 10_000,
+      passes: composeVariables,
+    },
+    output,
+  );
+  const { signal } = new AbortController();
+  expect(await driver.restart(signal)).toEqual({});
+  expect(await driver.runs?.(signal)).toBe(true);
+  for (const name of ["restart.env", "ps.env"]) {
+    const environment = await readFile(join(directory, name), "utf8");
+    expect(environment).toContain("DOCKER_HOST=unix:///run/other.sock");
+    expect(environment).not.toMatch(/GATEHOUSE_|secret/);
+  }
+});

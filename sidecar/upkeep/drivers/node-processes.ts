@@ -1,0 +1,58 @@
+import { readUrlPort } from "#daemon/http/address.ts";
+import { findListeners, listProcesses, readCommandLine, readStartTicks } from "./host-processes.ts";
+
+/** Process, distinguished from a later one with the same id by its start (clock ticks since the machine's start). */
+export type NodeProcess = Readonly<{ pid: number; startTicks: number }>;
+
+/** Processes of a node on this machine, as far as the sidecar sees them. */
+export type NodeProcesses = Readonly<{
+  /** Finds those that hold its port. */
+  now: () => Promise<readonly NodeProcess[]>;
+  /** Finds those and others of its program in its directory, and those of the same program elsewhere: other nodes. */
+  find: () => Promise<Readonly<{ own: readonly NodeProcess[]; elsewhere: readonly NodeProcess[] }>>;
+  runs: (process: NodeProcess) => Promise<boolean>;
+}>;
+
+/** Address of the node's RPC, its bin directory, and the name of its program in its family. */
+export type NodeProcessesOptions = Readonly<{
+  httpUrl: string;
+  binDirectory: () => string;
+  /**
+   * A process is the node's if its command line has this name, as `ops` finds it. Undefined: if it runs the program of the process which holds the port, once one
+   * was seen whose program is in the bin directory.
+   */
+  processName: () => string | undefined;
+}>;
+
+/** Creates the look for them, by the port of the node's URL and by the node's program. */
+export function createNodeProcesses({ httpUrl, binDirectory, processName }: NodeProcessesOptions): NodeProcesses {
+  const port = readUrlPort(new URL(httpUrl));
+  let program: string | undefined;
+  return {
+    now: async () => mark(await findListeners(port, binDirectory())),
+    find: async () => {
+      const directory = binDirectory();
+      const [holders, all] = await Promise.all([findListeners(port, directory), listProcesses(directory)]);
+      program ??= all.find(({ pid, isProgramInside }) => isProgramInside && holders.includes(pid))?.program;
+      const name = processName();
+      const nodes = await Promise.all(
+        all.map(async (process) => {
+          const isNode =
+            name === undefined ? process.program === program : (await readCommandLine(process.pid)).includes(name);
+          return isNode ? [process] : [];
+        }),
+      );
+      const inside = nodes.flat().flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
+      const elsewhere = nodes.flat().flatMap(({ pid, isInside }) => (isInside ? [] : [pid]));
+      return { own: await mark([...new Set([...holders, ...inside])]), elsewhere: await mark(elsewhere) };
+    },
+    runs: async ({ pid, startTicks }) => (await readStartTicks(pid)) === startTicks,
+  };
+}
+
+async function mark(pids: readonly number[]): Promise<readonly NodeProcess[]> {
+  const marks = pids.map(async (pid) => ({ pid, startTicks: await readStartTicks(pid) }));
+  return (await Promise.all(marks)).flatMap(({ pid, startTicks }) =>
+    startTicks === undefined ? [] : [{ pid, startTicks }],
+  );
+}

@@ -1,0 +1,77 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { ProcessResult } from "#daemon/process/bounded-process.ts";
+import { pause, waitUntil } from "#daemon/time.ts";
+import type { HealthWatch } from "#health/health-watch.ts";
+import { findProcessesIn } from "./host-processes.ts";
+
+/** A start command and how to run it; `isDone` may end the wait for its exit. */
+export type OpsStart = Readonly<{
+  run: (isDone: (signal: AbortSignal) => Promise<boolean>) => Promise<ProcessResult>;
+  directory: string;
+  /** Time (monotonic) until which a process that ends at once is started again: the old one was killed, and what it locked may be locked still. */
+  lockedUntilMs: number;
+}>;
+
+export type OpsStartDependencies = Readonly<{ look: HealthWatch["look"]; clock: Clock }>;
+
+const lookAgainMs = 50;
+
+/** Time in which a process appears whose start command has exited before: it says nothing of whether there will be one. */
+const appearsMs = 3_000;
+
+/** Time in which a process may meet a lock that a killed one has left for a moment, and between two starts in it. */
+export const lockMs = 10_000;
+const startAgainMs = 2_000;
+
+/** Times for which a node has answered while its start command has not exited, until it counts as started: with a new block, and on a chain at rest. */
+const advancesMs = 2_000;
+const restsMs = 30_000;
+
+/**
+ * Starts the node; returns once its process is there, or the start command shows that it failed. A command that has not exited while the RPC responds
+ * and the height advances is the node itself, or waits for its end: it is left running. A process that ends at once after the old one was killed is started
+ * again.
+ */
+export async function startByOps(
+  start: OpsStart,
+  signal: AbortSignal,
+  dependencies: OpsStartDependencies,
+): Promise<ProcessResult> {
+  const { look, clock } = dependencies;
+  const { directory, lockedUntilMs } = start;
+  const before = new Set(await findProcessesIn(directory));
+  const result = await start.run((done) => waitUntilAdvancing(done, dependencies));
+  if (!result.ok || result.isLeft === true) return result;
+  const wait = async (
+    isRight: (found: Readonly<{ isThere: boolean; responds: boolean }>) => boolean,
+    withinMs: number,
+  ) => {
+    const check = async () => ({
+      isThere: (await findProcessesIn(directory)).some((pid) => !before.has(pid)),
+      responds: (await look(signal)).failure === undefined,
+    });
+    return waitUntil(check, isRight, { everyMs: lookAgainMs, withinMs, signal }, clock);
+  };
+  const appeared = await wait(({ isThere, responds }) => isThere || responds, appearsMs);
+  const lockedMs = () => lockedUntilMs - clock.monotonicMs();
+  if (lockedMs() <= 0 || appeared.responds) return result;
+  const { isThere, responds } = await wait((found) => !found.isThere || found.responds, lockedMs());
+  if (isThere || responds || lockedMs() <= 0) return result;
+  await pause(startAgainMs, signal);
+  return startByOps(start, signal, dependencies);
+}
+
+async function waitUntilAdvancing(signal: AbortSignal, { look, clock }: OpsStartDependencies): Promise<boolean> {
+  let first: Readonly<{ height: number; atMs: number }> | undefined;
+  const check = async () => {
+    const { failure, height } = await look(new AbortController().signal);
+    first =
+      failure !== undefined || height === undefined ? undefined : (first ?? { height, atMs: clock.monotonicMs() });
+    const forMs = first === undefined ? 0 : clock.monotonicMs() - first.atMs;
+    return { forMs, advances: first !== undefined && height !== undefined && height > first.height };
+  };
+  const isRight = ({ forMs, advances }: Awaited<ReturnType<typeof check>>) =>
+    forMs >= (advances ? advancesMs : restsMs);
+  const last = await waitUntil(check, isRight, { everyMs: lookAgainMs, signal }, clock);
+  return last.advances || isRight(last);
+}

@@ -1,0 +1,131 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import type { ProcessResult } from "#daemon/process/bounded-process.ts";
+import { sendSignal } from "#daemon/process/send-signal.ts";
+import { waitUntil } from "#daemon/time.ts";
+import type { HealthWatch } from "#health/health-watch.ts";
+import { doneBySidecar, type EventLog } from "#status/event-log.ts";
+import { DriverError } from "./driver.ts";
+import type { NodeProcess, NodeProcesses } from "./node-processes.ts";
+
+/** A stop command and how to run it, and the time that the node has to exit by itself. */
+export type OpsStop = Readonly<{
+  words: string;
+  run: () => Promise<ProcessResult>;
+  /** Whether no other node runs on this machine, which the command might end. */
+  isAlone: () => Promise<boolean>;
+  graceMs: number;
+  /** Whether the command kills the node, rather than asks it to exit. */
+  kills: boolean;
+}>;
+
+export type OpsStopDependencies = Readonly<{
+  processes: Pick<NodeProcesses, "find" | "runs">;
+  look: HealthWatch["look"];
+  clock: Clock;
+  events: Pick<EventLog, "add">;
+  log: Logger;
+}>;
+
+/** A node that is stopped. */
+export type Stopped = Readonly<{
+  /** Result of the stop command; undefined if it was not run, for the sake of another node. */
+  result: ProcessResult | undefined;
+  /** Whether its process was seen, and so seen to exit. */
+  wasSeen: boolean;
+  /** Whether it was not seen to exit by itself, and may have left a lock behind for a moment. */
+  isForced: boolean;
+}>;
+
+const lookAgainMs = 50;
+
+/** Times in which a process that was killed has to be gone, and a node to be found down whose stop command could not even be run. */
+const killedMs = 10_000;
+const notRunMs = 1_000;
+
+/** Looks in a row without a usable answer after which a node whose process is not seen counts as stopped. */
+const downLooks = 3;
+
+/**
+ * Stops the node, and returns once its process has exited: first by SIGTERM, then by the stop command, then by SIGKILL. The stop command of a node may end every node of
+ * the machine, so it is not run where another one runs. A node whose process is not seen has exited once its RPC gives no answer.
+ *
+ * @throws {DriverError} when it still runs.
+ */
+export async function stopByOps(
+  { words, run, isAlone, graceMs, kills }: OpsStop,
+  signal: AbortSignal,
+  dependencies: OpsStopDependencies,
+): Promise<Stopped> {
+  const { processes, log } = dependencies;
+  const { own } = await processes.find();
+  const waitForExit = (withinMs: number) => findLeft(own, withinMs, signal, dependencies);
+  if (graceMs > 0) for (const { pid } of own) sendSignal(pid, "SIGTERM");
+  let left = await waitForExit(graceMs);
+  const result = (await isAlone()) ? await run() : undefined;
+  if (own.length === 0) {
+    const wasUp = await waitUntilDown({ words, graceMs }, result, signal, dependencies);
+    return { result, wasSeen: false, isForced: wasUp };
+  }
+  const wasLeft = left.length > 0;
+  if (wasLeft && result !== undefined) left = await waitForExit(killedMs);
+  const isForced = wasLeft && (kills || left.length > 0);
+  if (isForced) {
+    const how = left.length > 0 ? "SIGKILL" : words;
+    for (const { pid } of left) sendSignal(pid, "SIGKILL");
+    left = await waitForExit(killedMs);
+    const [stays] = left;
+    if (stays !== undefined) {
+      throw new DriverError(
+        `process ${stays.pid} of the node still runs after SIGKILL; see ps -o stat,wchan -p ${stays.pid}.`,
+      );
+    }
+    const within = graceMs > 0 ? `did not exit within ${graceMs / 1_000} s of SIGTERM, and ` : "";
+    reportRestart(`The node ${within}was ended by ${how}.`, dependencies);
+  } else log.info("the node exited after it was asked to");
+  return { result, wasSeen: true, isForced };
+}
+
+/** Reports something about a restart in the log and among the events. */
+export function reportRestart(message: string, { log, events }: Pick<OpsStopDependencies, "log" | "events">): void {
+  log.info(message);
+  events.add("restart", message, undefined, doneBySidecar);
+}
+
+async function findLeft(
+  marks: readonly NodeProcess[],
+  withinMs: number,
+  signal: AbortSignal,
+  { processes, clock }: Pick<OpsStopDependencies, "processes" | "clock">,
+): Promise<readonly NodeProcess[]> {
+  const look = async () => {
+    const found = await Promise.all(marks.map(async (mark) => ((await processes.runs(mark)) ? [mark] : [])));
+    return found.flat();
+  };
+  return waitUntil(look, (left) => left.length === 0, { everyMs: lookAgainMs, withinMs, signal }, clock);
+}
+
+/** Waits until the RPC gives no answer; returns whether it gave one before. */
+async function waitUntilDown(
+  { words, graceMs }: Pick<OpsStop, "words" | "graceMs">,
+  result: ProcessResult | undefined,
+  signal: AbortSignal,
+  { look, clock }: Pick<OpsStopDependencies, "look" | "clock">,
+): Promise<boolean> {
+  let looks = 0;
+  let wasUp = false;
+  const isDown = async () => {
+    const { failure } = await look(signal);
+    wasUp ||= failure === undefined;
+    // One that is only slow may run on.
+    looks = failure === undefined || failure.reason === "TimedOut" ? 0 : looks + 1;
+    return looks >= downLooks;
+  };
+  // A command that could not even be run has stopped nothing.
+  const hasRun = result?.ok === true || result?.exitStatus !== undefined;
+  const withinMs = hasRun ? graceMs + killedMs : notRunMs;
+  if (await waitUntil(isDown, Boolean, { everyMs: lookAgainMs, withinMs, signal }, clock)) return wasUp;
+  if (result?.ok === false) throw new DriverError(result.message);
+  const why = result === undefined ? "the node" : `the node still responds after ${words}, and`;
+  throw new DriverError(`${why} can't be seen as a process; run the sidecar as the node's user.`);
+}
