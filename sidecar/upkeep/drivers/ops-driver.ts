@@ -20,7 +20,7 @@ export type OpsDriverOptions = Readonly<{
   passes: readonly string[];
 }>;
 
-/** Where `ops` is run, how it starts the node, and where the node's programs are. */
+/** Directory in which `ops` is run, the command that starts the node, and the directory of its programs. */
 type Place = () => OpsPlace & Pick<NodeLayout, "binDirectory">;
 
 export type OpsDriverDependencies = OpsStopDependencies & Readonly<{ output: OutputFiles }>;

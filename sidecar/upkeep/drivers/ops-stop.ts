@@ -82,7 +82,7 @@ export async function stopByOps(
     }
     const within = graceMs > 0 ? `did not exit within ${graceMs / 1_000} s of SIGTERM, and ` : "";
     reportRestart(`The node ${within}was ended by ${how}.`, dependencies);
-  } else log.info("the node exited after it was asked to");
+  } else log.info("the node exited by itself");
   return { result, wasSeen: true, isForced };
 }
 
