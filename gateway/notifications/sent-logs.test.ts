@@ -27,3 +27,13 @@ it("marks an entry as removed, also one that does not say that it stands", () =>
   expect(JSON.parse(asRemoved(log(1, 0)))).toMatchObject({ blockNumber: "0x1", removed: true });
   expect(JSON.parse(asRemoved('{"logIndex":"0x0"}'))).toEqual({ logIndex: "0x0", removed: true });
 });
+
+it("tells entries of one block apart whose index counts within their transaction", () => {
+  const sent = createSentLogs({ spentBytes: 0 });
+  const of = (transaction: string) => log(1, 0).replace("{", `{"transactionHash":"${transaction}",`);
+  sent.note(of("0xa"));
+  expect([sent.has(of("0xa")), sent.has(of("0xb"))]).toEqual([true, false]);
+  sent.note(of("0xb"));
+  sent.note(asRemoved(of("0xa")));
+  expect([sent.has(of("0xa")), sent.has(of("0xb"))]).toEqual([false, true]);
+});
