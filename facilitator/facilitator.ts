@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import { findChainTraits } from "#daemon/chain-traits.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { startStep } from "#daemon/process/start-step.ts";
@@ -104,7 +105,10 @@ export async function createFacilitator(
   const signer = createTransactionSigner(options.signer.privateKey);
   await using resources = new AsyncDisposableStack();
   const { rpcUrl, rpcTimeoutMs: timeoutMs } = chainOptions;
-  const rpc = resources.use(createBatchingClient({ url: rpcUrl, timeoutMs }, { observe: metrics.observeRpc }));
+  const traits = findChainTraits(chainOptions.id);
+  const { batchCallsMax = traits.batchCallsMax } = chainOptions;
+  const connection = { url: rpcUrl, timeoutMs, batchCallsMax };
+  const rpc = resources.use(createBatchingClient(connection, { observe: metrics.observeRpc }));
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, monotonicMs });
   const assets = listAcceptedAssets(options);

@@ -52,6 +52,10 @@ const chain = section({
   rpcTimeoutMs: milliseconds
     .default(30_000)
     .describe("How long the node may take to answer a call, from when it is made"),
+  batchCallsMax: positiveInteger
+    .max(1_000)
+    .optional()
+    .describe("Most calls in one batch to the node. Default: as many as the nodes of chain.id take, else 100"),
   nativeDecimals: z
     .int()
     .min(0)
