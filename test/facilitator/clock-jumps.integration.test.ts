@@ -87,7 +87,7 @@ test("the chain's word about a payment is old after two seconds, also when the c
   scene.time.setByMs = -hourMs;
   scene.time.passedMs += verdictFreshMs;
   const finish = await scene.beginSettling();
-  expect(scene.made("eth_call")).toBe(2);
+  expect(scene.made("eth_estimateGas")).toBe(2);
   await finish();
 });
 
@@ -96,7 +96,7 @@ test("the chain's word about a payment counts for two seconds, also when the clo
   await scene.verify();
   scene.time.setByMs = minuteMs;
   const finish = await scene.beginSettling();
-  expect(scene.made("eth_call")).toBe(1);
+  expect(scene.made("eth_estimateGas")).toBe(1);
   await finish();
 });
 

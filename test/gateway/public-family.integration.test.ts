@@ -10,6 +10,8 @@ const address = (at: number) => `0x${at.toString(16).padStart(40, "0")}`;
 const balance = (id: number) => call(id, "eth_getBalance", [address(id), "latest"]);
 const send = (id: number) => call(id, "eth_sendRawTransaction", [`0x0${id}`]);
 
+const from = (caller: string) => ({ "X-Forwarded-For": caller });
+
 /** Most calls in one batch of a node of the public family. */
 const batchItems = 20;
 
@@ -42,8 +44,8 @@ describe("a node of the public family", () => {
   it.each(["HTTP", "WebSocket"])(
     "gets no batch over its limit, and each of a larger one once, over %s",
     async (way) => {
-      const from = way === "HTTP" ? 1 : 201;
-      const ids = Array.from({ length: 90 }, (_, at) => from + at);
+      const first = way === "HTTP" ? 1 : 201;
+      const ids = Array.from({ length: 90 }, (_, at) => first + at);
       const calls = ids.map((id, at) => (at === 50 ? send(5) : balance(id)));
       const answers = JSON.parse((await ways[way]?.(`[${calls.join(",")}]`)) ?? "") as { id: number; result: string }[];
       const expected = ids.map((id, at) => (at === 50 ? { id: 5, result: "0x05" } : { id, result: address(id) }));
@@ -87,12 +89,11 @@ describe("a node of the public family", () => {
       { ...node, batchCallsMax: batchItems },
       { tiers: { public: tier }, callers: { trustedProxies: ["127.0.0.1"] } },
     );
-    const of = (caller: string) => ({ "X-Forwarded-For": caller });
     const loud = Array.from({ length: 100 }, (_, at) => balance(1_000 + at));
-    await post(limited.url, `[${loud.join(",")}]`, of("10.0.0.1"));
-    for (const body of loud) await post(limited.url, body, of("10.0.0.1"));
+    await post(limited.url, `[${loud.join(",")}]`, from("10.0.0.1"));
+    for (const body of loud) await post(limited.url, body, from("10.0.0.1"));
     expect(node.requests).toHaveLength(30);
-    expect((await post(limited.url, balance(2_000), of("10.0.0.2"))).text).toContain(address(2_000));
+    expect((await post(limited.url, balance(2_000), from("10.0.0.2"))).text).toContain(address(2_000));
   });
 
   it("never has an idle connection of the gateway's for as long as it keeps one", () => {
