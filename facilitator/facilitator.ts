@@ -121,7 +121,10 @@ export async function createFacilitator(
   const watch = resources.use(
     await startStep(`the node at ${new URL(rpcUrl).origin}`, () => startChainWatch(watching, { chain, fees, log })),
   );
-  const gas = createGasLimits({ ...settlement, entriesMax: settlement.inFlightMax }, { signer: signer.address });
+  const gas = createGasLimits(
+    { ...settlement, entriesMax: settlement.inFlightMax },
+    { signer: signer.address, monotonicMs },
+  );
   const checkFrom = (payment: SignedPayment, place: CallPlace) =>
     checkOnChain(payment, { chain: createChain({ rpc, place }), gas });
   const check = (payment: SignedPayment, { waiting }: Caller) =>

@@ -6,8 +6,8 @@ import { createGasLimits } from "./gas-limits.ts";
 
 const signer = `0x${"51".repeat(20)}` as const;
 const chainThatSays = (result: unknown) => ({ estimateGas: async () => ({ ok: true, result }) }) as unknown as Chain;
-const create = (gasMarginPercent = 20, entriesMax = 2) =>
-  createGasLimits({ gasLimit: 200_000, gasMarginPercent, entriesMax }, { signer });
+const create = (gasMarginPercent = 20, entriesMax = 2, monotonicMs = () => 0) =>
+  createGasLimits({ gasLimit: 200_000, gasMarginPercent, entriesMax }, { signer, monotonicMs });
 const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
 
 test.each([
@@ -41,4 +41,42 @@ test("an error of the node leaves no estimate, and what is not an amount of gas 
   );
   await expect(limits.estimate(sampleSettlement, chainThatSays("much"))).rejects.toThrow("not an amount of gas");
   expect(limits.find(sampleSettlement.id)).toBeUndefined();
+});
+
+test("within a minute of an estimate the payee's payments are called with it and half the margin, and estimated if they need more", async () => {
+  let nowMs = 0;
+  let need = 80_000;
+  const made: (readonly [string, number])[] = [];
+  const chain = {
+    estimateGas: async () => {
+      made.push(["estimate", need]);
+      return { ok: true, result: `0x${need.toString(16)}` };
+    },
+    simulate: async ({ gas }: { gas: number }) => {
+      made.push(["call", gas]);
+      return gas >= need
+        ? { ok: true, result: "0x" }
+        : { ok: false, error: { code: 3, message: "execution reverted" } };
+    },
+  } as unknown as Chain;
+  const limits = create(20, 10, () => nowMs);
+  const simulate = async (id: number, gas: number, payTo = sampleSettlement.payTo) => {
+    need = gas;
+    expect(await limits.simulate({ ...sampleSettlement, id: idOf(id), payTo }, chain)).toMatchObject({ ok: true });
+    return limits.find(idOf(id));
+  };
+  expect(await simulate(1, 60_000)).toBe(72_000n);
+  expect(await simulate(2, 65_000)).toBe(72_000n);
+  expect(await simulate(3, 80_000), "a payee whose account is empty by now").toBe(96_000n);
+  expect(await simulate(4, 60_000, `0x${"03".repeat(20)}`), "another payee").toBe(72_000n);
+  nowMs = 60_000;
+  expect(await simulate(5, 60_000)).toBe(72_000n);
+  expect(made).toEqual([
+    ["estimate", 60_000],
+    ["call", 66_000],
+    ["call", 66_000],
+    ["estimate", 80_000],
+    ["estimate", 60_000],
+    ["estimate", 60_000],
+  ]);
 });

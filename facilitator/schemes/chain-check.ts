@@ -11,8 +11,8 @@ import type { SignedPayment } from "#x402/signed-payment.ts";
 export type ChainCheckDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
 
 /**
- * Checks on the chain whether a payment would settle now. One estimate of its gas answers for a good payment: the token
- * itself checks balance, nonce, time and signature, and the transaction gets its gas limit by it. Only when it fails, a second request finds out why.
+ * Checks on the chain whether a payment would settle now. One simulated call or estimate answers for a good payment: the token
+ * itself checks balance, nonce, time and signature, and the transaction gets its gas limit by it. Only when it fails, further requests find out why.
  *
  * @throws {ChainError} when the node can't say.
  */
@@ -20,7 +20,7 @@ export async function checkOnChain(
   payment: SignedPayment,
   { chain, gas }: ChainCheckDependencies,
 ): Promise<Refusal | undefined> {
-  const answer = await gas.estimate(payment, chain);
+  const answer = await gas.simulate(payment, chain);
   if (answer.ok) return undefined;
   return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gas.most);
 }

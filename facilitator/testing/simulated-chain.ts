@@ -1,6 +1,7 @@
 import { hash as hashBytes } from "node:crypto";
+import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 import type { Chain, EventLog, Receipt } from "../chain/chain.ts";
-import { ChainError, type SendOutcome } from "../chain/chain-error.ts";
+import type { SendOutcome } from "../chain/chain-error.ts";
 import { encodeAddressTopic, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
@@ -128,13 +129,8 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
         node.onSend(transaction.hash);
         return node.take(transaction);
       }),
-    simulate: () => Promise.reject(new ChainError("refused", "nothing is simulated here")),
-    estimateGas: ({ data }) =>
-      ask(() =>
-        node.isPayable(data)
-          ? { ok: true, result: `0x${estimatedGas.toString(16)}` }
-          : { ok: false, error: { code: 3, message: "execution reverted" } },
-      ),
+    simulate: ({ data }) => ask(() => (node.isPayable(data) ? { ok: true, result: "0x" } : reverted)),
+    estimateGas: ({ data }) => ask(() => (node.isPayable(data) ? { ok: true, result: estimated } : reverted)),
     read: ({ data }) => ask(() => `0x${encodeInteger(node.used.has(`0x${data.slice(-64)}`) ? 1n : 0n)}` as Hex),
     recentLogs: (_, topics) =>
       ask(() => {
@@ -146,6 +142,9 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
 
 /** Gas that nodes estimate for each settlement. */
 const estimatedGas = 65_000n;
+const estimated = `0x${estimatedGas.toString(16)}`;
+
+const reverted: JsonRpcAnswer = { ok: false, error: { code: 3, message: "execution reverted" } };
 
 const readTransaction = (raw: Hex) => JSON.parse(raw.slice(2)) as Transaction;
 

@@ -74,7 +74,10 @@ export function startSimulatedReplica(name: string, clockRate: number, shared: S
       if (isFaulty()) throw new ChainError("unreachable", "the node was not reached");
     }),
     fees: { quote: async () => fees },
-    gas: createGasLimits({ ...options.settlement, entriesMax: 2 }, { signer: chain.signer.address }),
+    gas: createGasLimits(
+      { ...options.settlement, entriesMax: 2 },
+      { signer: chain.signer.address, monotonicMs: scheduler.nowMs },
+    ),
     signer: chain.signer,
     check: async ({ id }) => {
       await scheduler.turn(process);

@@ -45,8 +45,8 @@ export function createSendBatch(
     const unknown = jobs.filter(
       ({ entry }) => entry.attempts.length === 0 && gas.find(entry.settlement.id) === undefined,
     );
-    const estimates = Promise.all(unknown.map(({ entry }) => gas.estimate(entry.settlement, chain)));
-    const [now, next] = await Promise.all([fees.quote(), nextNonce, estimates]);
+    const simulated = Promise.all(unknown.map(({ entry }) => gas.simulate(entry.settlement, chain)));
+    const [now, next] = await Promise.all([fees.quote(), nextNonce, simulated]);
     if (next !== undefined) nonces.startFrom(next);
     noncesAreStale = false;
     const signed = signBatch(jobs, now, options, dependencies);

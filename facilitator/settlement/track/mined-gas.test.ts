@@ -11,7 +11,7 @@ type Sent = Readonly<{ limit: bigint; used?: bigint; price?: bigint }>;
 
 const gas = createGasLimits(
   { gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 1 },
-  { signer: sampleAttempt.signer },
+  { signer: sampleAttempt.signer, monotonicMs: () => 0 },
 );
 const readGasLimit = (raw: Hex) => BigInt(raw);
 

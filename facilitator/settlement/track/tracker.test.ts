@@ -13,7 +13,10 @@ const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFee
 
 /** Limits of gas, and what the transactions of the samples have of it. */
 const gasOf = (limit = 78_000n) => ({
-  gas: createGasLimits({ gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 10 }, { signer: sampleAttempt.signer }),
+  gas: createGasLimits(
+    { gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 10 },
+    { signer: sampleAttempt.signer, monotonicMs: () => 0 },
+  ),
   readGasLimit: () => limit,
 });
 
