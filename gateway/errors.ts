@@ -31,6 +31,7 @@ export const rpcErrors = {
   responseTooLarge: { code: rpcCodes.responseTooLarge, message: "response too large" },
   nodeUnavailable: { code: rpcCodes.internal, message: "the node does not answer; try again later" },
   badAnswer: { code: rpcCodes.internal, message: "the node's answer is not JSON-RPC; try again later" },
+  nodeLimits: { code: rpcCodes.limitExceeded, message: "the node limits the rate of calls; try again later" },
   anotherChain: {
     code: rpcCodes.internal,
     message: "the node is on another chain than this endpoint; try again later",
@@ -62,6 +63,7 @@ export const nodeFailureErrors = {
   slowReader: rpcErrors.nodeUnavailable,
   queueFull: rpcErrors.queueFull,
   badAnswer: rpcErrors.badAnswer,
+  limited: rpcErrors.nodeLimits,
 } as const satisfies Record<string, RpcError>;
 
 /** Reason for which a call to the node failed; `slowReader`: the client did not take its answer, and other callers needed the connection. */
