@@ -11,7 +11,7 @@ export const rpcCodes = {
   server: -32_000,
   timeout: -32_002,
   limitExceeded: -32_005,
-  responseTooLarge: -32_008,
+  responseTooLarge: -32_003,
 } as const;
 
 /** The lowest and the highest code that JSON-RPC 2.0 reserves for the protocol and for servers. */
@@ -23,6 +23,7 @@ export const rpcErrors = {
   invalidRequest: { code: rpcCodes.invalidRequest, message: "invalid request" },
   emptyBatch: { code: rpcCodes.invalidRequest, message: "empty batch" },
   batchTooLarge: { code: rpcCodes.invalidRequest, message: "batch too large" },
+  pendingLogs: { code: rpcCodes.server, message: "pending logs are not supported" },
   nonArrayParams: { code: rpcCodes.invalidParams, message: "non-array args" },
   invertedRange: { code: rpcCodes.invalidParams, message: "invalid block range params" },
   notificationsNotSupported: { code: rpcCodes.methodNotFound, message: "notifications not supported" },
