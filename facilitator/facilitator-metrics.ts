@@ -20,6 +20,8 @@ export type FacilitatorMetrics = Readonly<{
   startVerify: () => (outcome: string) => void;
   startSettle: () => (outcome: string) => void;
   observeRpc: JsonRpcObserver;
+  /** Adds what the signer paid for the gas of a settlement, in the chain's native currency; the payee is one of the settings, or `other`. */
+  addGasCost: (payee: string, paid: number) => void;
   /** Adds the gauges that read the facilitator's state. */
   watch: (state: MeteredState) => void;
 }>;
@@ -54,7 +56,14 @@ export function createFacilitatorMetrics(registers: Registry[]): FacilitatorMetr
     help: "JSON-RPC calls to the chain's node; several share one request.",
     registers,
   });
+  const gas = new Counter({
+    name: "gatehouse_facilitator_gas_paid_native_total",
+    help: "What the signer paid for gas, in the chain's native currency, by payee of the settlement (of `payees`; else other).",
+    labelNames: ["payee"],
+    registers,
+  });
   return {
+    addGasCost: (payee, paid) => gas.inc({ payee }, paid),
     startVerify: () => startMeasurement(verify),
     startSettle: () => startMeasurement(settle),
     observeRpc: ({ calls: count, durationMs, outcome }) => {

@@ -1,4 +1,6 @@
+import * as Value from "ox/Value";
 import type { Registry } from "prom-client";
+import { findChainTraits } from "#daemon/chain-traits.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { startStep } from "#daemon/process/start-step.ts";
@@ -7,10 +9,11 @@ import type { Caller } from "./callers/caller.ts";
 import type { CallPlace } from "./chain/call-lines.ts";
 import { createChain } from "./chain/chain.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
+import { createGasLimits } from "./chain/gas-limits.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
 import { createBatchingClient } from "./chain/batching-client.ts";
-import { createTransactionSigner } from "./chain/transaction-signer.ts";
-import { createFacilitatorMetrics } from "./facilitator-metrics.ts";
+import { createTransactionSigner, type TransactionSigner } from "./chain/transaction-signer.ts";
+import { createFacilitatorMetrics, type FacilitatorMetrics } from "./facilitator-metrics.ts";
 import { followNewHeads } from "./chain/new-heads.ts";
 import { createRecentVerdicts } from "./payment/recent-verdicts.ts";
 import { pause } from "#daemon/time.ts";
@@ -20,6 +23,8 @@ import { computeDomainSeparator } from "#x402/typed-data.ts";
 import { createOperations, type Operations } from "./schemes/operations.ts";
 import { createTransfers } from "./schemes/transfers.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
+import type { EngineDependencies } from "./settlement/engine.ts";
+import { computeGasCost } from "./settlement/track/mined-gas.ts";
 import { startEngine } from "./settlement/start-engine.ts";
 import { checkOnChain } from "./schemes/chain-check.ts";
 
@@ -104,7 +109,9 @@ export async function createFacilitator(
   const signer = createTransactionSigner(options.signer.privateKey);
   await using resources = new AsyncDisposableStack();
   const { rpcUrl, rpcTimeoutMs: timeoutMs } = chainOptions;
-  const rpc = resources.use(createBatchingClient({ url: rpcUrl, timeoutMs }, { observe: metrics.observeRpc }));
+  const { batchCallsMax = findChainTraits(chainOptions.id).batchCallsMax } = chainOptions;
+  const connection = { url: rpcUrl, timeoutMs, batchCallsMax };
+  const rpc = resources.use(createBatchingClient(connection, { observe: metrics.observeRpc }));
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, monotonicMs });
   const assets = listAcceptedAssets(options);
@@ -114,17 +121,24 @@ export async function createFacilitator(
   const watch = resources.use(
     await startStep(`the node at ${new URL(rpcUrl).origin}`, () => startChainWatch(watching, { chain, fees, log })),
   );
+  const gas = createGasLimits(
+    { ...settlement, entriesMax: settlement.inFlightMax },
+    { signer: signer.address, monotonicMs },
+  );
   const checkFrom = (payment: SignedPayment, place: CallPlace) =>
-    checkOnChain(payment, { signer: signer.address, gasLimit }, { chain: createChain({ rpc, place }) });
+    checkOnChain(payment, { chain: createChain({ rpc, place }), gas });
   const check = (payment: SignedPayment, { waiting }: Caller) =>
     checkFrom(payment, { line: "verifying", caller: "", ...waiting });
   const recent = createRecentVerdicts({ entriesMax: settlement.inFlightMax }, { monotonicMs });
   const checkAgain = async (payment: SignedPayment) =>
     recent.acquireGood(payment) ? undefined : checkFrom(payment, { line: "settling", caller: "" });
+  const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
+  const noteMined = createGasMeter(chainOptions, { payees, metrics, signer });
+  const engineParts = { chain, fees, gas, signer, noteMined };
   const engine = resources.use(
     await startEngine(
       { settlement, ledger, chainId: chainOptions.id, isHandedOver },
-      { chain, fees, signer, check: checkAgain, clock, monotonicMs, pause, random: Math.random, signal, log, audit },
+      { ...engineParts, check: checkAgain, clock, monotonicMs, pause, random: Math.random, signal, log, audit },
     ),
   );
   const { webSocketUrl } = chainOptions;
@@ -135,7 +149,6 @@ export async function createFacilitator(
   resources.use(rpc);
   const { inFlight, oldestMs, nextNonce, comparison } = engine;
   metrics.watch({ inFlight, oldestMs, nextNonce, comparison, signerBalance: watch.signerBalance });
-  const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
   const transfersFor = createTransfers({ network, assets, payees }, { engine, check, recent, clock, monotonicMs, log });
   const schemes = await Promise.all(
     knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
@@ -148,6 +161,22 @@ export async function createFacilitator(
     readiness: () => judgeReadiness({ ...watch.checks(), ledger: engine.readiness() }),
     yieldTerm: engine.yieldTerm,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Creates the meter of what the signer pays for the gas of settlements, by payee. */
+function createGasMeter(
+  { id, chargesGasLimit = findChainTraits(id).chargesGasLimit, nativeDecimals }: FacilitatorSettings["chain"],
+  {
+    payees,
+    metrics,
+    signer: { readGasLimit },
+  }: Readonly<{ payees: ReadonlySet<string>; metrics: FacilitatorMetrics; signer: TransactionSigner }>,
+): EngineDependencies["noteMined"] {
+  return (entry, receipts) => {
+    const cost = computeGasCost(entry, receipts, { chargesGasLimit, readGasLimit });
+    const payee = entry.settlement.payTo.toLowerCase();
+    metrics.addGasCost(payees.has(payee) ? payee : "other", Number(Value.format(cost, nativeDecimals)));
   };
 }
 

@@ -52,6 +52,15 @@ const chain = section({
   rpcTimeoutMs: milliseconds
     .default(30_000)
     .describe("How long the node may take to answer a call, from when it is made"),
+  batchCallsMax: positiveInteger
+    .max(1_000)
+    .optional()
+    .describe("Most calls in one batch to the node. Default: as many as the nodes of chain.id take, else 100"),
+  chargesGasLimit: yesOrNo
+    .optional()
+    .describe(
+      "Whether the chain charges a transaction's whole gas limit, used or not; metrics count that. Default: as is known of chain.id",
+    ),
   nativeDecimals: z
     .int()
     .min(0)
@@ -93,6 +102,15 @@ const settlement = section({
     .default(200_000)
     .describe("Most gas that one settlement may use; a payment that needs more is refused")
     .meta({ expected: "units of gas, a whole number from 60000 to 5000000" }),
+  gasMarginPercent: z
+    .int()
+    .min(0)
+    .max(400)
+    .default(20)
+    .describe(
+      "Gas that a settlement's transaction gets beyond what the node estimates; never more than gasLimit in all",
+    )
+    .meta({ expected: "per cent, a whole number from 0 to 400" }),
   maxFeePerGasGwei: z
     .number()
     .positive()

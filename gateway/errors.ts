@@ -11,7 +11,7 @@ export const rpcCodes = {
   server: -32_000,
   timeout: -32_002,
   limitExceeded: -32_005,
-  responseTooLarge: -32_008,
+  responseTooLarge: -32_003,
 } as const;
 
 /** The lowest and the highest code that JSON-RPC 2.0 reserves for the protocol and for servers. */
@@ -23,6 +23,7 @@ export const rpcErrors = {
   invalidRequest: { code: rpcCodes.invalidRequest, message: "invalid request" },
   emptyBatch: { code: rpcCodes.invalidRequest, message: "empty batch" },
   batchTooLarge: { code: rpcCodes.invalidRequest, message: "batch too large" },
+  pendingLogs: { code: rpcCodes.server, message: "pending logs are not supported" },
   nonArrayParams: { code: rpcCodes.invalidParams, message: "non-array args" },
   invertedRange: { code: rpcCodes.invalidParams, message: "invalid block range params" },
   notificationsNotSupported: { code: rpcCodes.methodNotFound, message: "notifications not supported" },
@@ -31,6 +32,7 @@ export const rpcErrors = {
   responseTooLarge: { code: rpcCodes.responseTooLarge, message: "response too large" },
   nodeUnavailable: { code: rpcCodes.internal, message: "the node does not answer; try again later" },
   badAnswer: { code: rpcCodes.internal, message: "the node's answer is not JSON-RPC; try again later" },
+  nodeLimits: { code: rpcCodes.limitExceeded, message: "the node limits the rate of calls; try again later" },
   anotherChain: {
     code: rpcCodes.internal,
     message: "the node is on another chain than this endpoint; try again later",
@@ -62,6 +64,7 @@ export const nodeFailureErrors = {
   slowReader: rpcErrors.nodeUnavailable,
   queueFull: rpcErrors.queueFull,
   badAnswer: rpcErrors.badAnswer,
+  limited: rpcErrors.nodeLimits,
 } as const satisfies Record<string, RpcError>;
 
 /** Reason for which a call to the node failed; `slowReader`: the client did not take its answer, and other callers needed the connection. */

@@ -38,6 +38,8 @@ export type GatewayDependencies = Readonly<{
   node: Readonly<{
     httpUrl: string;
     webSocketUrl: string;
+    /** Most calls in one batch that the node takes, where its family is known to set a limit. */
+    batchCallsMax?: number | undefined;
     fitness: () => NodeFitness;
     /** Called when the node's WebSocket opens, for the first time or again: it may be another node. */
     linkOpened: () => void;
@@ -65,6 +67,9 @@ export type Gateway = AsyncDisposable &
   }>;
 
 const now = () => performance.now();
+
+/** Reads that go to a node in one batch where neither the settings nor its family say how many. */
+const usualBatchItems = 100;
 
 /**
  * Starts the gateway's listeners in front of one node.
@@ -105,8 +110,9 @@ export async function startGateway(
     openRpc: buildOpenRpcTexts(),
     now,
   };
+  const { batchItems = node.batchCallsMax ?? usualBatchItems, batchResponseBytes } = settings.upstream;
   const nodeBatches = createNodeBatches(
-    { items: settings.upstream.batchItems, responseBytes: settings.upstream.batchResponseBytes },
+    { items: batchItems, responseBytes: batchResponseBytes },
     { pool: upstream.pool, log, now, turns },
   );
   const handle = createCallHandler(calls);

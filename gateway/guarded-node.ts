@@ -35,6 +35,7 @@ const gatewayIntervalMs = 250;
 
 /** Settings of the watched node and of its gateway. */
 export type GuardedNodeSettings = WatchedNode &
+  Readonly<{ node: Readonly<{ batchCallsMax?: number | undefined }> }> &
   Readonly<{ gateway: GatewaySettings; listen: AllowedHosts; certificate: WatchedCertificates }>;
 
 export type GuardedNodeDependencies = Readonly<{
@@ -78,14 +79,14 @@ export async function guardNode(
   );
   resources.use(watchCertificates(settings.certificate, { board, metrics, clock, log }));
   const hasReferences = settings.lag.references.length > 0;
-  const { httpUrl, webSocketUrl } = settings.node;
+  const { httpUrl, webSocketUrl, batchCallsMax } = settings.node;
   const fitness = () => judgeNodeFitness({ hasReferences }, { facts: health.facts(), clock });
   const linkOpened = () => {
     health
       .look(signal)
       .catch((err: unknown) => log.error({ event: "node-not-looked-at", err }, "the node could not be looked at"));
   };
-  const node = { httpUrl, webSocketUrl, fitness, linkOpened };
+  const node = { httpUrl, webSocketUrl, batchCallsMax, fitness, linkOpened };
   const connections = resources.use(boundProcessConnections(settings.gateway.listener, { metrics }));
   const setting = {
     connections: settingNames.key("listener.connections"),

@@ -1,6 +1,7 @@
 import { listenHttp } from "#daemon/http/listener.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
+import { findChainTraits } from "#daemon/chain-traits.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createSettingNames } from "./settings/names.ts";
 import { guardNode } from "./guarded-node.ts";
@@ -15,11 +16,12 @@ export const gateway: Service<typeof gatewaySettings.schema> = { definition: gat
 async function start(settings: GatewayAloneSettings, context: ServiceContext) {
   const { node, health, lag, certificate, listen, log: _, shutdown: __, ...own } = settings;
   const { httpUrl, chainId, webSocketUrl = httpUrl.replace(/^http/, "ws") } = node;
+  const { batchCallsMax } = findChainTraits(chainId);
   const clock = systemClock;
   const events = createRecentEvents(clock);
   const names = createSettingNames(gatewaySettings.service);
   const guarded = await guardNode(
-    { node: { httpUrl, webSocketUrl, chainId }, health, lag, certificate, listen, gateway: own },
+    { node: { httpUrl, webSocketUrl, chainId, batchCallsMax }, health, lag, certificate, listen, gateway: own },
     { context, clock, events, settingNames: names },
   );
   const { board, charts, operations, urls } = guarded;

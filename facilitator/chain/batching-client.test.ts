@@ -31,8 +31,8 @@ const answerAll = (body: Request | Request[]) => {
   return JSON.stringify(Array.isArray(body) ? body.map(one).toReversed() : one(body));
 };
 
-const client = (url: string, timeoutMs = 1_000) =>
-  createBatchingClient({ url, timeoutMs }, { observe: () => undefined });
+const client = (url: string, timeoutMs = 1_000, batchCallsMax?: number) =>
+  createBatchingClient({ url, timeoutMs, batchCallsMax }, { observe: () => undefined });
 
 test("credentials of the node's URL are sent", async () => {
   await using node = await startNode(answerAll);
@@ -53,11 +53,14 @@ test("a call alone is one request, calls at the same time are one batch, each wi
   ]);
 });
 
-test("no batch is larger than 100 calls", async () => {
+test.each([
+  [undefined, [100, 100, 50]],
+  [90, [90, 90, 70]],
+])("no batch is larger than its bound, %s", async (batchCallsMax, sizes) => {
   await using node = await startNode(answerAll);
-  await using rpc = client(node.url);
+  await using rpc = client(node.url, 1_000, batchCallsMax);
   await Promise.all(Array.from({ length: 250 }, (_, index) => rpc.call(`m${index}`, [])));
-  expect(node.bodies.map((body) => (Array.isArray(body) ? body.length : 1))).toEqual([100, 100, 50]);
+  expect(node.bodies.map((body) => (Array.isArray(body) ? body.length : 1))).toEqual(sizes);
 });
 
 test("an error of the node is a value", async () => {

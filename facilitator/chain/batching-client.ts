@@ -5,8 +5,8 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
 import { CallLines, lines, type CallPlace, type WaitingCall } from "./call-lines.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
 
-/** URL of the node, and the time that it may take to answer a call, from when the call was made. */
-export type BatchingClientOptions = Readonly<{ url: string; timeoutMs: number }>;
+/** URL of the node, the time that it may take to answer a call, from when the call was made, and most calls in one batch that it takes. */
+export type BatchingClientOptions = Readonly<{ url: string; timeoutMs: number; batchCallsMax?: number | undefined }>;
 
 /** Called after each HTTP request, for metrics. */
 export type JsonRpcObserver = (
@@ -28,7 +28,7 @@ export type BatchingClient = AsyncDisposable &
     call: (method: string, params: readonly unknown[], place?: CallPlace) => Promise<JsonRpcAnswer>;
   }>;
 
-const callsPerBatchMax = 100;
+const usualBatchCallsMax = 100;
 /** Those of a line leave one for each line that is more urgent. */
 const requestsInFlightMax = 6;
 const waitingCallsMax = 20_000;
@@ -36,7 +36,7 @@ const ownPlace: CallPlace = { line: "upkeep", caller: "" };
 
 /** Opens a client for one node. Disposing of it ends its connections and what waits for them. */
 export function createBatchingClient(
-  { url, timeoutMs }: BatchingClientOptions,
+  { url, timeoutMs, batchCallsMax = usualBatchCallsMax }: BatchingClientOptions,
   { observe }: Readonly<{ observe: JsonRpcObserver }>,
 ): BatchingClient {
   const transport = createHttpTransport({ url, timeoutMs, connectionsMax: requestsInFlightMax });
@@ -70,7 +70,7 @@ export function createBatchingClient(
     for (const [rank, line] of lines.entries()) {
       while (waiting.has(line) && requestsInFlight < requestsInFlightMax - rank) {
         requestsInFlight += 1;
-        void send(waiting.acquire(line, callsPerBatchMax)).finally(() => {
+        void send(waiting.acquire(line, batchCallsMax)).finally(() => {
           requestsInFlight -= 1;
           flush();
         });

@@ -26,7 +26,14 @@ const headSchema = z.object({
 const logSchema = z.object({ address: hexData, topics: z.array(hexData), data: hexData });
 
 const receiptSchema = z
-  .object({ status: hexCount, blockNumber: hexCount, transactionHash: hexData, logs: z.array(logSchema) })
+  .object({
+    status: hexCount,
+    blockNumber: hexCount,
+    transactionHash: hexData,
+    gasUsed: hexQuantity,
+    effectiveGasPrice: hexQuantity.optional(),
+    logs: z.array(logSchema),
+  })
   .nullable();
 
 /** The newest block. Its time is in seconds since 1970, its base fee in wei. */
@@ -35,10 +42,10 @@ export type Head = Readonly<z.output<typeof headSchema>>;
 /** An event of a transaction. */
 export type EventLog = Readonly<z.output<typeof logSchema>>;
 
-/** Receipt of a transaction; `status` is 1 for success and 0 for a revert. */
+/** Receipt of a transaction; `status` is 1 for success and 0 for a revert, the price of one unit of gas is in wei. */
 export type Receipt = Readonly<NonNullable<z.output<typeof receiptSchema>>>;
 
-/** A message call (`eth_call`). */
+/** A message call (`eth_call`, `eth_estimateGas`). */
 type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number }>;
 
 /**
@@ -58,6 +65,8 @@ export type Chain = Readonly<{
   send: (rawTransaction: Hex) => Promise<SendOutcome>;
   /** Simulates a call in the next block: `pending`, because at `latest` some nodes answer with the time of a block that is long past. */
   simulate: (call: MessageCall) => Promise<JsonRpcAnswer>;
+  /** Estimates the gas of a call in the next block, up to what it says; an error where it would fail. */
+  estimateGas: (call: MessageCall) => Promise<JsonRpcAnswer>;
   /** The result of a view method. */
   read: (call: MessageCall) => Promise<Hex>;
   /** Events of a contract in the newest blocks. The specification allows 100 blocks. */
@@ -83,6 +92,7 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     receipt: async (hash) => (await query("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
     send: async (raw) => sendOutcome(await call("eth_sendRawTransaction", [raw])),
     simulate: (message) => call("eth_call", [buildCallObject(message), "pending"]),
+    estimateGas: (message) => call("eth_estimateGas", [buildCallObject(message), "pending"]),
     read: (message) => query("eth_call", [buildCallObject(message), "latest"], hexData),
     recentLogs: (address, topics, headNumber) => {
       const fromBlock = formatQuantity(Math.max(0, headNumber - logBlocksMax + 1));

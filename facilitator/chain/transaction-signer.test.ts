@@ -31,6 +31,7 @@ it("has the address, the bytes and the hash that viem has of the same key and tr
       const account = privateKeyToAccount(key);
       const expected = await account.signTransaction({ ...transaction, type: "eip1559" });
       expect(signer.address).toBe(account.address);
+      expect(signer.readGasLimit(expected)).toBe(fields.gas);
       expect(signer.sign(transaction)).toEqual({ hash: keccak256(expected), rawTransaction: expected });
     }),
     { numRuns: 200 },

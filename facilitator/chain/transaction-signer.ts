@@ -25,6 +25,8 @@ type Transaction = Readonly<{
 export type TransactionSigner = Readonly<{
   address: Hex;
   sign: (transaction: Transaction) => SignedTransaction;
+  /** Reads the gas limit of a transaction that this signer, or another run of it, has signed. */
+  readGasLimit: (rawTransaction: Hex) => bigint;
 }>;
 
 /**
@@ -55,6 +57,7 @@ export function createTransactionSigner(privateKey: Secret): TransactionSigner {
       });
       return { hash: Hash.keccak256(rawTransaction), rawTransaction };
     },
+    readGasLimit: (rawTransaction) => TxEnvelopeEip1559.deserialize(`0x02${rawTransaction.slice(4)}`).gas ?? 0n,
   };
 }
 

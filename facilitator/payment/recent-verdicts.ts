@@ -30,12 +30,12 @@ export function createRecentVerdicts(
   const payers = new Map<string, PayerVerdicts>();
 
   const forgetPayer: RecentVerdicts["forgetPayer"] = (payment) =>
-    keep(payers, namePayer(payment), { changedAtMs: monotonicMs(), verifiedAtMs: new Map() }, entriesMax);
+    keepNewest(payers, namePayer(payment), { changedAtMs: monotonicMs(), verifiedAtMs: new Map() }, entriesMax);
   return {
     isSigned: ({ id, callData }, recover) => {
       if (signed.get(id) === callData) return true;
       if (!recover()) return false;
-      keep(signed, id, callData, entriesMax);
+      keepNewest(signed, id, callData, entriesMax);
       return true;
     },
     noteGood: (payment, verifiedAtMs) => {
@@ -43,8 +43,8 @@ export function createRecentVerdicts(
       const payer = payers.get(name) ?? { changedAtMs: undefined, verifiedAtMs: new Map<Hex, number>() };
       // The answer is older than the settlement that began while it was on its way.
       if (payer.changedAtMs !== undefined && verifiedAtMs <= payer.changedAtMs) return;
-      keep(payer.verifiedAtMs, payment.id, verifiedAtMs, verdictsPerPayerMax);
-      keep(payers, name, payer, entriesMax);
+      keepNewest(payer.verifiedAtMs, payment.id, verifiedAtMs, verdictsPerPayerMax);
+      keepNewest(payers, name, payer, entriesMax);
     },
     acquireGood: (payment) => {
       const verifiedAtMs = payers.get(namePayer(payment))?.verifiedAtMs.get(payment.id);
@@ -61,7 +61,8 @@ type PayerVerdicts = Readonly<{ changedAtMs: number | undefined; verifiedAtMs: M
 /** Since settling one of a payer's payments ends what was said of the others, few are worth keeping. */
 const verdictsPerPayerMax = 16;
 
-function keep<K, V>(map: Map<K, V>, key: K, value: V, entriesMax: number): void {
+/** Sets an entry of a map that keeps the newest ones, `entriesMax` at most. */
+export function keepNewest<K, V>(map: Map<K, V>, key: K, value: V, entriesMax: number): void {
   map.delete(key);
   map.set(key, value);
   if (map.size <= entriesMax) return;

@@ -1,28 +1,28 @@
 import type { Chain } from "../chain/chain.ts";
 import { ChainError } from "../chain/chain-error.ts";
+import type { GasLimits } from "../chain/gas-limits.ts";
 import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
 import { encodeAuthorizationState, encodeBalanceOfCall } from "../chain/token.ts";
-import { encodeInteger, type Hex } from "#x402/hex.ts";
+import { encodeInteger } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
-/** Account that would settle, and its gas limit. */
-export type ChainCheckOptions = Readonly<{ signer: Hex; gasLimit: number }>;
+/** The chain's node, and the gas limits of payments. */
+export type ChainCheckDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
 
 /**
- * Checks on the chain whether a payment would settle now. One simulated call answers for a good payment: the token
- * itself checks balance, nonce, time and signature. Only when it fails, a second request finds out why.
+ * Checks on the chain whether a payment would settle now. One simulated call or estimate answers for a good payment: the token
+ * itself checks balance, nonce, time and signature, and the transaction gets its gas limit by it. Only when it fails, further requests find out why.
  *
  * @throws {ChainError} when the node can't say.
  */
 export async function checkOnChain(
   payment: SignedPayment,
-  { signer, gasLimit }: ChainCheckOptions,
-  { chain }: Readonly<{ chain: Chain }>,
+  { chain, gas }: ChainCheckDependencies,
 ): Promise<Refusal | undefined> {
-  const answer = await chain.simulate({ from: signer, to: payment.asset, data: payment.callData, gas: gasLimit });
+  const answer = await gas.simulate(payment, chain);
   if (answer.ok) return undefined;
-  return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gasLimit);
+  return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gas.most);
 }
 
 async function diagnose(
@@ -46,9 +46,9 @@ async function diagnose(
 
 // Execution errors have code 3 where the contract gave a reason; nodes report the others as -32000 or -32603 with these words.
 const executionError =
-  /revert|out of gas|invalid opcode|stack (under|over)flow|bad instruction|invalid jump|intrinsic gas/i;
+  /revert|out of gas|gas required exceeds|invalid opcode|stack (under|over)flow|bad instruction|invalid jump|intrinsic gas/i;
 
-function explainSimulation({ code, message }: JsonRpcFailure, gasLimit: number): Refusal {
+function explainSimulation({ code, message }: JsonRpcFailure, gasLimit: bigint): Refusal {
   if (code !== 3 && !executionError.test(message)) {
     throw new ChainError("refused", `the node refused to simulate the payment: ${message} (code ${code})`);
   }

@@ -3,6 +3,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { FeeQuotes } from "../chain/fees.ts";
+import type { GasLimits } from "../chain/gas-limits.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { Refusal } from "#x402/reason.ts";
@@ -10,6 +11,7 @@ import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 import type { Ownership } from "./ownership.ts";
 import type { Settler } from "./settler.ts";
+import type { TrackerDependencies } from "./track/tracker.ts";
 import type { Recorded } from "./settlement.ts";
 
 /** Settings that settling depends on. */
@@ -23,6 +25,7 @@ export type EngineOptions = Pick<FacilitatorSettings, "settlement" | "ledger"> &
 export type EngineDependencies = Readonly<{
   chain: Chain;
   fees: FeeQuotes;
+  gas: GasLimits;
   signer: TransactionSigner;
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
   clock: () => number;
@@ -33,6 +36,7 @@ export type EngineDependencies = Readonly<{
   signal: AbortSignal;
   log: Logger;
   audit?: Pick<AuditLog, "add"> | undefined;
+  noteMined?: TrackerDependencies["noteMined"];
 }>;
 
 /**

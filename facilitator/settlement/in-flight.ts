@@ -23,6 +23,8 @@ export type InFlight = {
   queued: boolean;
   /** Its caller gave up before anything was signed; nothing will be. */
   abandoned: boolean;
+  /** Its last transaction ran out of gas: the next gets the most that a settlement may use. */
+  lackedGas: boolean;
   /** Time since which its transactions look lost, that is: their nonces are used and they have no receipt. */
   lostSinceMs: number | undefined;
   /** The last diagnosis that left it open, while its cause lasts: the number of diagnoses, and the time of the next. */
@@ -66,6 +68,7 @@ export function createInFlightBook({
         owner: settlement.owner,
         queued: false,
         abandoned: false,
+        lackedGas: false,
         lostSinceMs: undefined,
         diagnosed: undefined,
       };

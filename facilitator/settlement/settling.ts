@@ -3,6 +3,7 @@ import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { FeeQuotes } from "../chain/fees.ts";
+import type { GasLimits } from "../chain/gas-limits.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Pause } from "#daemon/time.ts";
 import { namePayment } from "#x402/scheme.ts";
@@ -14,7 +15,7 @@ import { createNonces } from "./submit/nonces.ts";
 import { createPollLoop } from "./track/poll-loop.ts";
 import { createSendBatch } from "./submit/send-batch.ts";
 import { createSubmitter, type Submitter } from "./submit/submitter.ts";
-import { createTracker } from "./track/tracker.ts";
+import { createTracker, type TrackerDependencies } from "./track/tracker.ts";
 
 /** Settings that settling depends on. */
 export type SettlingOptions = Readonly<{ settlement: FacilitatorSettings["settlement"]; chainId: number }>;
@@ -23,6 +24,7 @@ export type SettlingDependencies = Readonly<{
   ledger: Ledger;
   chain: Chain;
   fees: FeeQuotes;
+  gas: GasLimits;
   signer: TransactionSigner;
   clock: () => number;
   monotonicMs: () => number;
@@ -31,6 +33,7 @@ export type SettlingDependencies = Readonly<{
   random: () => number;
   log: Logger;
   audit?: Pick<AuditLog, "add"> | undefined;
+  noteMined?: TrackerDependencies["noteMined"];
 }>;
 
 /**
@@ -61,7 +64,8 @@ export async function startSettling(
   const network = `eip155:${chainId}`;
   const onOutcomes = async (outcomes: ReadonlyMap<InFlight, Outcome>) =>
     audit?.add([...outcomes].map(([entry, outcome]) => auditSettlement(entry.settlement, outcome, network)));
-  const tracking = { ...dependencies, book, nonces, submitter, signer: signer.address, onOutcomes };
+  const { address, readGasLimit } = signer;
+  const tracking = { ...dependencies, book, nonces, submitter, signer: address, readGasLimit, onOutcomes };
   const tracker = createTracker(settlement, tracking);
   const hasPending = () => book.all().some(({ attempts }) => attempts.length > 0);
   const poll = createPollLoop(

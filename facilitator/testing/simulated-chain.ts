@@ -1,13 +1,14 @@
 import { hash as hashBytes } from "node:crypto";
+import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 import type { Chain, EventLog, Receipt } from "../chain/chain.ts";
-import { ChainError, type SendOutcome } from "../chain/chain-error.ts";
+import type { SendOutcome } from "../chain/chain-error.ts";
 import { encodeAddressTopic, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 
 /** A transaction as its raw bytes have it here. */
-type Transaction = Readonly<{ hash: Hex; nonce: number; data: Hex; fee: number }>;
+type Transaction = Readonly<{ hash: Hex; nonce: number; data: Hex; fee: number; gas: number }>;
 
 /** A chain with one signer and one token, on which a transaction's call data names the settlement that it carries. */
 export type SimulatedChain = Readonly<{
@@ -39,12 +40,17 @@ export function createSimulatedChain(
   const used = new Map<Hex, Hex>();
   let [nextNonce, headNumber, isPoor] = [0, 1, false];
 
-  const include = ({ hash, data }: Transaction): void => {
+  // A third of the settlements need more by the time of their block than was estimated, and the margin.
+  const gasOf = (data: Hex) => ([...byCallData.keys()].indexOf(data) % 3 === 0 ? 2n : 1n) * estimatedGas;
+  const include = ({ hash, data, gas }: Transaction): void => {
     const settlement = byCallData.get(data);
-    const isGood = settlement !== undefined && !used.has(settlement.authorizationNonce);
+    const isPayable = settlement !== undefined && !used.has(settlement.authorizationNonce);
+    const isGood = isPayable && BigInt(gas) >= gasOf(data);
     const logs = isGood ? buildTransferLogs(settlement) : [];
     if (isGood) used.set(settlement.authorizationNonce, hash);
-    receipts.set(hash, { status: isGood ? 1 : 0, blockNumber: headNumber, transactionHash: hash, logs: [...logs] });
+    const spent = { gasUsed: isPayable && !isGood ? BigInt(gas) : gasOf(data), effectiveGasPrice: gwei };
+    const at = { blockNumber: headNumber, transactionHash: hash };
+    receipts.set(hash, { status: isGood ? 1 : 0, ...at, ...spent, logs: [...logs] });
   };
   const take = (transaction: Transaction): SendOutcome => {
     const pooled = pool.get(transaction.nonce);
@@ -64,9 +70,13 @@ export function createSimulatedChain(
   };
   const head = () => ({ number: headNumber, timestamp: Math.floor(nowMs() / 1_000), baseFeePerGas: gwei });
 
-  const node = { head, pendingNonce, nextNonce: () => nextNonce, receipts, used, take, onSend };
+  const isPayable = (data: Hex) => {
+    const settlement = byCallData.get(data);
+    return settlement !== undefined && !used.has(settlement.authorizationNonce);
+  };
+  const node = { head, isPayable, pendingNonce, nextNonce: () => nextNonce, receipts, used, take, onSend };
   return {
-    signer: { address, sign },
+    signer: { address, sign, readGasLimit: (raw) => BigInt(readTransaction(raw).gas) },
     connect: (leg) => connect(node, leg),
     mine: () => {
       headNumber += 1;
@@ -88,6 +98,8 @@ export function createSimulatedChain(
 
 type SimulatedNode = Readonly<{
   head: () => Awaited<ReturnType<Chain["head"]>>;
+  /** Whether the token would take the call now. */
+  isPayable: (data: Hex) => boolean;
   pendingNonce: () => number;
   nextNonce: () => number;
   receipts: ReadonlyMap<Hex, Receipt>;
@@ -113,11 +125,12 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
     receipt: (hash) => ask(() => node.receipts.get(hash)),
     send: (raw) =>
       ask(() => {
-        const transaction = JSON.parse(raw.slice(2)) as Transaction;
+        const transaction = readTransaction(raw);
         node.onSend(transaction.hash);
         return node.take(transaction);
       }),
-    simulate: () => Promise.reject(new ChainError("refused", "nothing is simulated here")),
+    simulate: ({ data }) => ask(() => (node.isPayable(data) ? { ok: true, result: "0x" } : reverted)),
+    estimateGas: ({ data }) => ask(() => (node.isPayable(data) ? { ok: true, result: estimated } : reverted)),
     read: ({ data }) => ask(() => `0x${encodeInteger(node.used.has(`0x${data.slice(-64)}`) ? 1n : 0n)}` as Hex),
     recentLogs: (_, topics) =>
       ask(() => {
@@ -127,9 +140,20 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
   };
 }
 
-const sign: TransactionSigner["sign"] = ({ nonce = 0, data = "0x", maxFeePerGas = 0n }) => {
+/** Gas that nodes estimate for each settlement. */
+const estimatedGas = 65_000n;
+const estimated = `0x${estimatedGas.toString(16)}`;
+
+const reverted: JsonRpcAnswer = { ok: false, error: { code: 3, message: "execution reverted" } };
+
+const readTransaction = (raw: Hex) => JSON.parse(raw.slice(2)) as Transaction;
+
+const sign: TransactionSigner["sign"] = ({ nonce = 0, data = "0x", gas, maxFeePerGas = 0n }) => {
   const sent: Hex = `0x${hashBytes("sha256", `${nonce} ${data} ${maxFeePerGas}`)}`;
-  return { hash: sent, rawTransaction: `0x${JSON.stringify({ hash: sent, nonce, data, fee: Number(maxFeePerGas) })}` };
+  return {
+    hash: sent,
+    rawTransaction: `0x${JSON.stringify({ hash: sent, nonce, data, gas: Number(gas), fee: Number(maxFeePerGas) })}`,
+  };
 };
 
 function buildTransferLogs({ asset, payer, payTo, amount, authorizationNonce }: Settlement): readonly EventLog[] {

@@ -1,6 +1,7 @@
 import { StoreError } from "#daemon/sql/store.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { reason } from "#x402/reason.ts";
+import { createGasLimits } from "../chain/gas-limits.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { Engine } from "../settlement/engine.ts";
 import { startSharedEngine } from "../settlement/leader/shared-settler.ts";
@@ -43,6 +44,7 @@ const options: SettlingOptions = {
     pollIntervalMs: 500,
     confirmations: 1,
     gasLimit: 200_000,
+    gasMarginPercent: 20,
     maxFeePerGasGwei: 500,
     bumpAfterMs: 4_000,
     bumpPercent: 25,
@@ -72,6 +74,10 @@ export function startSimulatedReplica(name: string, clockRate: number, shared: S
       if (isFaulty()) throw new ChainError("unreachable", "the node was not reached");
     }),
     fees: { quote: async () => fees },
+    gas: createGasLimits(
+      { ...options.settlement, entriesMax: 2 },
+      { signer: chain.signer.address, monotonicMs: scheduler.nowMs },
+    ),
     signer: chain.signer,
     check: async ({ id }) => {
       await scheduler.turn(process);

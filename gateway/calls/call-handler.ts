@@ -1,6 +1,7 @@
 import { formatErrorJsonAnswer, formatResultAnswer } from "../json-rpc/read-answer.ts";
 import { buildCallKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors } from "../errors.ts";
+import { mayNameGas } from "../limits/call-gas.ts";
 import { checkParams } from "../limits/check-params.ts";
 import { findLogsCap, findTraceCap } from "../policy.ts";
 import { hashParts, rememberHash } from "../json-rpc/key-hash.ts";
@@ -52,7 +53,8 @@ function admit(record: CallRecord): AnswerFlow {
       formatResultAnswer(record.id, record.dependencies.openRpc(record.policy, record.context.caller.listener)),
     );
   }
-  if (method.limit !== undefined) return readWithin(record, params);
+  const isChecked = method.limit !== undefined && (method.limit.kind !== "gas" || mayNameGas(params));
+  if (isChecked) return readWithin(record, params);
   return readOne(record, params, call.key ?? buildKey(method.name, params, call.hash));
 }
 
@@ -73,7 +75,7 @@ function readWithin(record: CallRecord, params: string): AnswerFlow {
     return checkParams(method, params, head, {
       logs: () => ({ capBlocks: findLogsCap(policy, tier), splitBlocks, errorCode }),
       trace: () => ({ capBlocks: findTraceCap(policy, tier), splitBlocks, errorCode }),
-      traceCallOverrides: policy.settings.limits.traceCallOverrides,
+      ...policy.settings.limits,
     });
   });
   switch (checked.kind) {

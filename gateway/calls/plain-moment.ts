@@ -46,11 +46,11 @@ export class PlainMoment {
     return found;
   }
 
-  /** Whether a method is the catalogue's, and its calls go to the node as they are, together with others, and may be kept. */
+  /** Whether a method is the catalogue's, and its calls, but those that name gas, go to the node as they are, together with others, and may be kept. */
   #isPlain(method: Method): boolean {
     const { settings, catalogue } = this.policy;
     const isOfNode = method.answeredBy === "node" && method.constant === undefined && method.webSocketOnly !== true;
-    const isUnchecked = method.limit === undefined && method.cache.kind !== "none";
+    const isUnchecked = (method.limit?.kind ?? "gas") === "gas" && method.cache.kind !== "none";
     return isOfNode && isUnchecked && isBatchable(method, settings.overload) && catalogue.has(method.name);
   }
 }

@@ -1,5 +1,6 @@
 import { explainRefusal, TextSink, type RunReceiver } from "../answers/text-sink.ts";
 import type { Method } from "../catalogue/method.ts";
+import { mayNameGas } from "../limits/call-gas.ts";
 import type { ChainHead } from "../chain/head.ts";
 import { UsualCall } from "../json-rpc/usual-call.ts";
 import type { BadCall, Call } from "../json-rpc/call.ts";
@@ -71,6 +72,7 @@ export class PlainReads implements PlainReadOwner {
     if (moment === undefined || method === undefined) return undefined;
     const { policy, generation } = moment;
     if (call.paramsBytes > (method.paramsBytes ?? policy.settings.limits.paramsBytes)) return undefined;
+    if (method.limit !== undefined && mayNameGas(call.params)) return undefined;
     const { plain } = this.#dependencies;
     if (plain.mayHave(call.hash, generation)) return undefined;
     const lifetime = deriveLifetime(call, method, moment.head);

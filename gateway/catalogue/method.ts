@@ -41,10 +41,10 @@ export type CacheRule =
 /**
  * Limit on a method's parameters that the gateway checks. `logs`, `logsAtOnce` (never in pieces) and `traceRange`: a range of
  * blocks; `tracer`: tracer options stand at parameter `at`, with state and block overrides if settings let `overrides` pass;
- * `lastTracer`: they are the last parameter, wherever that is.
+ * `lastTracer`: they are the last parameter, wherever that is; `gas`: the first parameter is a call, whose gas has a cap.
  */
 export type ParamLimit =
-  | Readonly<{ kind: "logs" | "logsAtOnce" | "traceRange" | "lastTracer" }>
+  | Readonly<{ kind: "logs" | "logsAtOnce" | "traceRange" | "lastTracer" | "gas" }>
   | Readonly<{ kind: "tracer"; at: number; overrides?: true }>;
 
 /** One method of the JSON-RPC interface: everything that the gateway knows about it. */

@@ -21,7 +21,7 @@ const columns = [
 /** Prints the docs' method reference in Markdown, from the catalogue and the policy; the default policy is that of the settings' defaults. */
 export function printMethodReference(policy: PolicySettings = policySchema.parse({})): string {
   const { limits, rateLimit } = policy;
-  const rows = specifiedMethods.map((method) => buildCells(method, policy.ranges));
+  const rows = specifiedMethods.map((method) => buildCells(method, policy));
   return [
     "# JSON-RPC methods",
     "",
@@ -29,6 +29,8 @@ export function printMethodReference(policy: PolicySettings = policySchema.parse
     "listener that has it first: the public one has `public` methods, the private one `private` ones as well, the internal one all.",
     "Settings (`gateway.methods`) move, change, remove (`audience: nobody`) and add methods. What is added is requested once at most;",
     "`eth_newFilter` has the cap of `eth_getLogs` then, and `debug_trace…` has to name `callTracer` in its last parameter.",
+    "Where tracer options are left out, `callTracer` is meant; those of the struct logger without a tracer are refused.",
+    "A call that names more gas than stands under Limit gets that much (`gateway.limits.callGas`), as from geth.",
     "The parameters of a call may have as many bytes as stands under Params, else " +
       `${formatKib(limits.paramsBytes)} (\`gateway.limits.paramsBytes\`); an added method's ${formatKib(unknownParamsBytes)}.`,
     `Each whole KiB of a call costs ${rateLimit.unitsPerKiB} units more (\`gateway.rateLimit.unitsPerKiB\`). Block ranges are limited by \`gateway.ranges\` and by tier.`,
@@ -38,7 +40,7 @@ export function printMethodReference(policy: PolicySettings = policySchema.parse
   ].join("\n");
 }
 
-function buildCells(method: Method, ranges: PolicySettings["ranges"]): readonly string[] {
+function buildCells(method: Method, { ranges, limits }: PolicySettings): readonly string[] {
   const { name, params, result, audience, answeredBy, limit, paramsBytes, costUnits, cache, timeoutMs } = method;
   const { webSocketOnly, whileBehind } = method;
   return [
@@ -47,7 +49,7 @@ function buildCells(method: Method, ranges: PolicySettings["ranges"]): readonly 
     result,
     audience,
     answeredBy,
-    webSocketOnly === true ? "WebSocket only" : describeLimit(limit, ranges),
+    webSocketOnly === true ? "WebSocket only" : describeLimit(limit, ranges, limits.callGas),
     paramsBytes === undefined ? "" : formatKib(paramsBytes),
     String(costUnits),
     describeCache(cache),
@@ -60,14 +62,17 @@ function formatKib(bytes: number): string {
   return `${bytes / 1_024} KiB`;
 }
 
-function describeLimit(limit: ParamLimit | undefined, ranges: PolicySettings["ranges"]): string {
+function describeLimit(limit: ParamLimit | undefined, ranges: PolicySettings["ranges"], gas: number): string {
   switch (limit?.kind) {
     case "logs":
     case "logsAtOnce":
       return `${ranges.logsBlocks} blocks; ${ranges.logsFallbackBlocks} without rate limits`;
     case "traceRange":
       return `${ranges.traceBlocks} blocks`;
+    case "gas":
+      return `${gas} gas`;
     case "tracer":
+      return limit.overrides === true ? `callTracer only; ${gas} gas` : "callTracer only";
     case "lastTracer":
       return "callTracer only";
     case undefined:

@@ -20,6 +20,7 @@ function check(
     logs: limit(100),
     trace: limit(500),
     traceCallOverrides: overrides,
+    callGas: 50_000_000,
   });
 }
 
@@ -69,7 +70,6 @@ describe("eth_getLogs", () => {
     [[{}, {}]],
     [["0x1"]],
     [[{ fromBlock: 1 }]],
-    [[{ fromBlock: "pending" }]],
     [[{ fromBlock: "0x01" }]],
     [[{ fromBlock: "0x1ffffffffffffffff" }]],
     [[{ address: "0x1" }]],
@@ -80,6 +80,16 @@ describe("eth_getLogs", () => {
   ])("refuses an invalid filter (case %#)", (params) => {
     expect(check("eth_getLogs", params)).toMatchObject({ kind: "refuse", error: { code: -32_602 } });
   });
+
+  it.each([[{ fromBlock: "pending" }], [{ toBlock: "pending" }], [{ fromBlock: "0x1", toBlock: "pending" }]])(
+    "of pending blocks is refused in geth's words: %j",
+    (filter) => {
+      expect(check("eth_getLogs", [filter])).toMatchObject({
+        kind: "refuse",
+        error: { code: -32_000, message: "pending logs are not supported" },
+      });
+    },
+  );
 
   it("is split into permitted pieces for those who may", () => {
     const filter = { fromBlock: "0x1", toBlock: "0xfa", address };
@@ -101,6 +111,21 @@ describe("eth_newFilter, where an operator adds it", () => {
 });
 
 describe("trace_filter", () => {
+  it("takes the mode that clients send, and hands on the one that is not the default", () => {
+    const filter = { fromBlock: "0x1", toBlock: "0x2", fromAddress: [address], toAddress: [address] };
+    for (const mode of ["union", null]) {
+      expect(check("trace_filter", [{ ...filter, mode }])).toEqual({ kind: "pass", params: JSON.stringify([filter]) });
+    }
+    const mode = "intersection";
+    expect(check("trace_filter", [{ ...filter, mode }])).toEqual({
+      kind: "pass",
+      params: JSON.stringify([{ ...filter, mode }]),
+    });
+    for (const wrong of ["both", "Union", 1, {}]) {
+      expect(refusal("trace_filter", [{ ...filter, mode: wrong }])).toContain("invalid mode");
+    }
+  });
+
   it("passes up to 500 blocks and counts a missing fromBlock from 0", () => {
     expect(refusal("trace_filter", [{ fromBlock: "0x1", toBlock: "0x1f4" }])).toBe("pass");
     expect(refusal("trace_filter", [{ fromBlock: "0x1", toBlock: "0x1f5" }])).toContain(
@@ -140,7 +165,7 @@ describe("trace_filter", () => {
     expect(check("trace_filter", [given])).toEqual({ kind: "pass", params: JSON.stringify([passed]) });
   });
 
-  it.each(["mode", "FromBlock", "toblock", "fromaddress", "__proto__", "limit"])(
+  it.each(["Mode", "FromBlock", "toblock", "fromaddress", "__proto__", "limit"])(
     "refuses the field %s by its name",
     (name) => {
       const params = `[{"fromBlock":"0x1","toBlock":"0x2",${JSON.stringify(name)}:"0xffff"}]`;
@@ -148,7 +173,7 @@ describe("trace_filter", () => {
         kind: "refuse",
         error: {
           code: -32_602,
-          message: `unknown field "${name}" in the trace filter: expected fromBlock, toBlock, fromAddress, toAddress, count, after`,
+          message: `unknown field "${name}" in the trace filter: expected fromBlock, toBlock, fromAddress, toAddress, count, after, mode`,
         },
       });
     },
@@ -201,6 +226,25 @@ describe("tracer options", () => {
       "invalid disableStorage: expected a boolean",
     );
   });
+
+  it("count as left out when null or empty: callTracer is meant", () => {
+    const params = JSON.stringify([hash, { tracer: "callTracer" }]);
+    for (const options of [null, {}, { tracer: null, enableMemory: null }]) {
+      expect(check("debug_traceTransaction", [hash, options])).toEqual({ kind: "pass", params });
+    }
+  });
+
+  it.each(["enableMemory", "enableReturnData", "disableStack", "disableStorage", "fullStorage"])(
+    "of the struct logger are refused where no tracer is named: %s",
+    (name) => {
+      for (const options of [{ [name]: true }, { [name]: false, tracer: null }]) {
+        expect(refusal("debug_traceTransaction", [hash, options])).toBe(
+          `struct logger not supported (${name}): only callTracer is supported`,
+        );
+      }
+      expect(refusal("debug_traceTransaction", [hash, { tracer: "callTracer", [name]: true }])).toBe("pass");
+    },
+  );
 
   it("are refused by name when nobody knows them", () => {
     expect(refusal("debug_traceTransaction", [hash, { Reexec: 1 }])).toBe('unknown tracer option "Reexec"');

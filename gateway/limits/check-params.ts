@@ -1,5 +1,6 @@
 import type { Method } from "../catalogue/method.ts";
 import type { ChainHead } from "../chain/head.ts";
+import { limitGas } from "./call-gas.ts";
 import type { CheckedParams, RangeLimit } from "./checked-params.ts";
 import { checkLogParams } from "./log-filter.ts";
 import { checkTraceParams } from "./trace-filter.ts";
@@ -11,6 +12,8 @@ export type ParamLimits = Readonly<{
   trace: () => RangeLimit;
   /** Whether `debug_traceCall` takes state and block overrides. */
   traceCallOverrides: boolean;
+  /** Most gas that a call may name. */
+  callGas: number;
 }>;
 
 /** Checks a method's parameters (JSON text of an array) against the limit that the catalogue names for it. */
@@ -27,11 +30,18 @@ export function checkParams(
       return checkLogParams(params, head, { ...limits.logs(), splitBlocks: 0 });
     case "traceRange":
       return checkTraceParams(params, head, limits.trace());
-    case "tracer":
-      return checkTracerParams(params, method.limit.at, {
+    case "gas":
+      return limitGas(params, limits.callGas);
+    case "tracer": {
+      // Only a call has overrides, and gas.
+      const capped = method.limit.overrides === true ? limitGas(params, limits.callGas) : undefined;
+      if (capped?.kind === "refuse") return capped;
+      const checked = capped?.kind === "pass" ? capped.params : params;
+      return checkTracerParams(checked, method.limit.at, {
         maxMs: method.timeoutMs,
         overrides: method.limit.overrides === true && limits.traceCallOverrides,
       });
+    }
     case "lastTracer":
       return checkLastTracer(params, method.timeoutMs);
     case undefined:

@@ -57,6 +57,7 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
     }
     return pass([{ blockHash, ...selection }]);
   }
+  if (from === "pending" || to === "pending") return refuse(rpcErrors.pendingLogs);
   const fromBound = readBound(from ?? "latest");
   const toBound = readBound(to ?? "latest");
   if (fromBound === undefined || toBound === undefined) {

@@ -14,7 +14,7 @@ import {
 } from "./checked-params.ts";
 import { splitFilter } from "./log-filter.ts";
 
-/** Fields of a filter (specification, Trace filter). */
+/** Fields of a filter (specification, Trace filter), and the mode that other nodes take and their clients send: without it, they unite. */
 const filterFields: ReadonlySet<string> = new Set([
   "fromBlock",
   "toBlock",
@@ -22,6 +22,7 @@ const filterFields: ReadonlySet<string> = new Set([
   "toAddress",
   "count",
   "after",
+  "mode",
 ]);
 
 /** Most addresses in one list of a filter. */
@@ -107,5 +108,8 @@ function readSelection(fields: ReadonlyMap<string, string>): Readonly<Record<str
     }
     selection[name] = value;
   }
+  const mode = parseFlatValue(fields.get("mode"));
+  if (mode === "intersection") selection["mode"] = mode;
+  else if (mode !== undefined && mode !== "union") return 'invalid mode: expected "union" or "intersection"';
   return selection;
 }

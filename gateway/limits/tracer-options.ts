@@ -27,6 +27,9 @@ const withoutEffect: ReadonlyMap<string, "boolean" | "number"> = new Map([
   ["reexec", "number"],
 ]);
 
+/** Options of the struct logger: without a tracer, a client that sends one wants each opcode, and not the frames of `callTracer`. */
+const structLogOptions = [...withoutEffect.keys()].filter((name) => name !== "reexec");
+
 /** Options of `debug_traceCall` by which a call runs on another state or block than the chain's. */
 const overrideNames: ReadonlySet<string> = new Set(["stateOverrides", "blockOverrides", "txIndex"]);
 
@@ -57,7 +60,8 @@ export function checkTracerParams(params: string, at: number, limit: TracerLimit
   const values = splitElements(params);
   if (values.length < at) return refuse(invalidParams(`missing value for required argument ${values.length}`));
   if (values.length > at + 1) return refuse(invalidParams(`expected at most ${at + 1} parameters`));
-  return checkOptions(values.slice(0, at), values[at] ?? "{}", limit);
+  const given = values[at] ?? "null";
+  return checkOptions(values.slice(0, at), given === "null" ? "{}" : given, limit);
 }
 
 /**
@@ -95,7 +99,12 @@ function checkOptions(before: readonly string[], given: string, limit: TracerLim
   }
   const wrong = findWrongOption(fields, limit.overrides);
   if (wrong !== undefined) return refuse(invalidParams(wrong));
-  const tracer = parseShortValue(fields.get("tracer")) ?? "callTracer";
+  const named = parseShortValue(fields.get("tracer")) ?? undefined;
+  const logged = structLogOptions.find((name) => (fields.get(name) ?? "null") !== "null");
+  if (named === undefined && logged !== undefined) {
+    return refuse(invalidParams(`struct logger not supported (${logged}): only callTracer is supported`), "tracer");
+  }
+  const tracer = named ?? "callTracer";
   if (tracer !== "callTracer") return refuse(refusal, "tracer");
   const tracerConfig = readSwitches(parseShortValue(fields.get("tracerConfig")) ?? {});
   if (tracerConfig === undefined) {

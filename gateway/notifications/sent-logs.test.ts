@@ -4,6 +4,8 @@ import { asRemoved, createSentLogs } from "./sent-logs.ts";
 const log = (block: number, index: number, bytes = 0) =>
   `{"blockHash":"0x${block}","blockNumber":"0x${block.toString(16)}","logIndex":"0x${index}","data":"${"a".repeat(bytes)}","removed":false}`;
 
+const logOf = (transaction: string) => log(1, 0).replace("{", `{"transactionHash":"${transaction}",`);
+
 it("remembers what stands, within one budget for all, and knows what it has forgotten", () => {
   const budget = { spentBytes: 0 };
   const one = createSentLogs(budget);
@@ -26,4 +28,13 @@ it("remembers what stands, within one budget for all, and knows what it has forg
 it("marks an entry as removed, also one that does not say that it stands", () => {
   expect(JSON.parse(asRemoved(log(1, 0)))).toMatchObject({ blockNumber: "0x1", removed: true });
   expect(JSON.parse(asRemoved('{"logIndex":"0x0"}'))).toEqual({ logIndex: "0x0", removed: true });
+});
+
+it("tells entries of one block apart whose index counts within their transaction", () => {
+  const sent = createSentLogs({ spentBytes: 0 });
+  sent.note(logOf("0xa"));
+  expect([sent.has(logOf("0xa")), sent.has(logOf("0xb"))]).toEqual([true, false]);
+  sent.note(logOf("0xb"));
+  sent.note(asRemoved(logOf("0xa")));
+  expect([sent.has(logOf("0xa")), sent.has(logOf("0xb"))]).toEqual([false, true]);
 });

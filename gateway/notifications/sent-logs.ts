@@ -75,5 +75,7 @@ function readLog(json: string) {
   const hash = members?.get("blockHash");
   const index = members?.get("logIndex");
   if (number === undefined || hash === undefined || index === undefined) return undefined;
-  return { key: `${hash} ${index}`, number, isRemoved: members?.get("removed") === "true" };
+  // Some chains count the entries of each transaction from 0, not those of the block.
+  const transaction = members?.get("transactionHash") ?? "";
+  return { key: `${hash} ${transaction} ${index}`, number, isRemoved: members?.get("removed") === "true" };
 }

@@ -82,7 +82,7 @@ describe("an answer to an id that a node might write another way", () => {
         answer.end();
       }
       expect([text(), events]).toEqual([
-        `{"jsonrpc":"2.0","id":${id},"error":{"code":-32008,"message":"response too large"}}`,
+        `{"jsonrpc":"2.0","id":${id},"error":{"code":-32003,"message":"response too large"}}`,
         ["tooLarge"],
       ]);
     }

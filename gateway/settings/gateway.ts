@@ -135,8 +135,10 @@ const upstreamSection = section({
     .describe("Idle time after which a connection to the node is closed; keep it under the node's own"),
   batchItems: positiveInteger
     .max(1_000)
-    .default(100)
-    .describe("Reads of a client's batch that go to the node in one batch; 1: each goes alone"),
+    .optional()
+    .describe(
+      "Reads of a client's batch that go to the node in one batch; 1: each goes alone. Default: as many as its family of nodes takes, else 100",
+    ),
   batchResponseBytes: bytes
     .default(2_097_152)
     .describe(

@@ -173,6 +173,9 @@ const limits = section({
   traceCallOverrides: yesOrNo
     .default(false)
     .describe("Whether debug_traceCall takes stateOverrides, blockOverrides and txIndex in its options"),
+  callGas: positiveInteger
+    .default(50_000_000)
+    .describe("Most gas that a call may name; one that names more gets that much, as by geth's --rpc.gascap"),
   depth: positiveInteger.max(10_000).default(256).describe("Deepest nesting of arrays and objects in a request"),
 });
 

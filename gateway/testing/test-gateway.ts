@@ -33,7 +33,13 @@ const briefly: Pause = (_ms, signal) => pause(10, signal);
  * machine's timer if a test is about that.
  */
 export async function startTestGateway(
-  node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness?: () => NodeFitness; linkOpened?: () => void }>,
+  node: Readonly<{
+    httpUrl: string;
+    webSocketUrl: string;
+    batchCallsMax?: number;
+    fitness?: () => NodeFitness;
+    linkOpened?: () => void;
+  }>,
   given: Record<string, object | string> = {},
   log = createLog({ service: "test", level: "silent" }),
   wait = briefly,

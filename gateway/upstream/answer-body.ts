@@ -14,6 +14,8 @@ export type AnswerBodyDependencies = Readonly<{
   scratch: ScratchBuffers;
   /** Called when the sink has to be waited for, until `resume`. */
   hold: () => void;
+  /** Judges the first bytes of a body; without it, a body may have any, or none. */
+  mayBegin?: ((bytes: Buffer) => boolean) | undefined;
 }>;
 
 /** Progress of a body: more is to come, it is whole, or it is refused. */
@@ -38,6 +40,7 @@ export class AnswerBody {
   #gatheredBytes = 0;
   #isStreaming = false;
   #isDropped = false;
+  #isBad = false;
   /** Whether the sink may keep the bytes of the current read. */
   #isReadKept = false;
 
@@ -64,15 +67,16 @@ export class AnswerBody {
     const state = this.#chunks === undefined ? this.#readPlain(bytes) : this.#readChunks(this.#chunks, bytes);
     if (this.#isDropped) return "more";
     if (this.#passedBytes > this.#limitBytes) return "tooLarge";
-    if (state === "bad") return "badAnswer";
+    if (state === "bad" || this.#isBad) return "badAnswer";
     if (state === "more" && !this.#isStreaming) this.#settle();
     return state;
   }
 
   /** Ends a body that is whole. */
   end(): void {
-    const { sink } = this.#dependencies;
+    const { sink, mayBegin } = this.#dependencies;
     if (this.#isStreaming) sink.end();
+    else if (mayBegin !== undefined && this.#passedBytes === 0) sink.fail("badAnswer");
     else sink.bytes(this.#inRead ?? this.#gathered?.subarray(0, this.#gatheredBytes) ?? Buffer.alloc(0), "node");
     this.drop();
   }
@@ -100,7 +104,8 @@ export class AnswerBody {
   }
 
   #pass(data: Buffer): void {
-    if (this.#isDropped) return;
+    if (this.#isDropped || this.#isBad) return;
+    this.#isBad = this.#passedBytes === 0 && this.#dependencies.mayBegin?.(data) === false;
     this.#passedBytes += data.length;
     if (this.#passedBytes > this.#limitBytes) return;
     if (!this.#isStreaming && this.#passedBytes > data.length) {

@@ -2,7 +2,7 @@ import type { NodeFailure } from "../errors.ts";
 import { AnswerParts, type PartsFailure, type AnswerSink } from "../answers/answer-sink.ts";
 import { createTurns, type SharedTurns } from "../wire/shared-turns.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
+import { batchId, type NodeCall, type NodeFlow, type NodeSender } from "./node-call.ts";
 import { PieceEntry, type PieceCall } from "./piece-entry.ts";
 import { BatchIds } from "./batch-ids.ts";
 import { joinBodies } from "./join-bodies.ts";
@@ -96,7 +96,7 @@ export class BatchPiece implements AnswerSink {
     this.#flow = this.#dependencies.pool.send({
       caller,
       memory,
-      id: "null",
+      id: batchId,
       // Its calls' own texts are kept until they are answered; all of them once more would be as much again.
       get body() {
         return joinBodies(entries);

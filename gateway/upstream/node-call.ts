@@ -2,6 +2,9 @@ import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 
+/** JSON text of the id that a batch has; a client's own call may have it, too. */
+export const batchId = "null";
+
 /** One call to the node. */
 export type NodeCall = Readonly<{
   /** Key of the caller: callers are served by turns. */

@@ -6,6 +6,7 @@ import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { NodeAddress } from "./node-address.ts";
 import {
+  beginsAsJsonRpc,
   readErrorAnswer,
   errorBytes,
   findFailure,
@@ -92,8 +93,7 @@ export class NodeConnection implements Disposable {
     const trace = call.traceContext === undefined ? "" : formatTraceHeaders(call.traceContext);
     this.#ticket = ticket;
     this.#deadline = this.#limits.deadlineIn(this.#connected ? call.timeoutMs : this.#limits.connectTimeoutMs);
-    // A batch puts its body together each time that it is requested.
-    const { body } = call;
+    const { body } = call; // A batch puts it together each time that it is requested.
     this.#dependencies.outbox.write(this.#socket, `${requestStarts.of(body.length)}${trace}\r\n${body}`);
   }
 
@@ -176,12 +176,14 @@ export class NodeConnection implements Disposable {
     this.#head = head;
     this.#sink = sink;
     if (head.lengthBytes === body.length) {
-      this.#finish(head, () => sink.bytes(body, "node"));
+      const isAnswer = failure !== undefined || beginsAsJsonRpc(body);
+      this.#finish(head, () => (isAnswer ? sink.bytes(body, "node") : sink.fail("badAnswer")));
       return;
     }
     const limitBytes = failure === undefined ? responseBytes : errorBytes;
     const { scratch } = this.#dependencies;
-    this.#body = new AnswerBody(head, limitBytes, { sink, scratch, hold: () => this.#hold() });
+    const mayBegin = failure === undefined ? beginsAsJsonRpc : undefined;
+    this.#body = new AnswerBody(head, limitBytes, { sink, scratch, mayBegin, hold: () => this.#hold() });
     this.#receiveBody(ticket, this.#body, { head, bytes: body, isKept: false });
   }
 

@@ -10,7 +10,8 @@ import {
 import { formatErrorJsonAnswer } from "../json-rpc/read-answer.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 import type { AnswerSink } from "../answers/answer-sink.ts";
-import type { NodeCall } from "./node-call.ts";
+import { skipSpace } from "../json-rpc/json-scanner.ts";
+import { batchId, type NodeCall } from "./node-call.ts";
 
 /** Facts about the body of the node's HTTP response, from its head. */
 export type ResponseHead = Readonly<{
@@ -90,8 +91,18 @@ function readResponseHead(head: string): ResponseHead | undefined {
 /** Returns the failure that a response with this head stands for; undefined if it is an answer. */
 export function findFailure({ status, lengthBytes }: ResponseHead, responseBytes: number): NodeFailure | undefined {
   if (status === 502 || status === 503) return "unavailable";
-  if (status !== 200) return "badAnswer";
+  if (status === 429) return "limited";
+  if (status < 200 || status > 203) return "badAnswer";
   return (lengthBytes ?? 0) > responseBytes ? "tooLarge" : undefined;
+}
+
+const openBrace = 0x7b;
+const openBracket = 0x5b;
+
+/** Whether a body begins as JSON-RPC does: a page of a proxy does not, and would make a client's whole batch unreadable. */
+export function beginsAsJsonRpc(body: Uint8Array): boolean {
+  const first = body[0] === openBrace ? openBrace : body[skipSpace(body, 0)];
+  return first === openBrace || first === openBracket;
 }
 
 /** Largest body outside HTTP 200 that is read for the JSON-RPC error in it; revert data is the longest that nodes put there. */
@@ -111,7 +122,8 @@ export function readErrorAnswer(
   const parts: Buffer[] = [];
   const text = (body: string) => {
     const error = readRpcError(body);
-    if (error === undefined) sink.fail(failure);
+    // A batch, which alone has this id, would be sent again call by call: too loud for a node that was called too often.
+    if (error === undefined || (failure === "limited" && id === batchId)) sink.fail(failure);
     else sink.bytes(Buffer.from(formatErrorJsonAnswer(id, error), "latin1"), "node");
   };
   return {

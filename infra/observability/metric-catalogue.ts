@@ -172,6 +172,10 @@ const facilitator = {
   gatehouse_facilitator_signer_balance_native: gauge(
     "What the signer holds to pay for gas, in the chain's native currency.",
   ),
+  gatehouse_facilitator_gas_paid_native_total: counter(
+    "What the signer paid for gas, in the chain's native currency, by payee of the settlement (of `payees`; else other).",
+    "payee",
+  ),
   gatehouse_facilitator_ledger_mismatches: gauge(
     "Settlements that the ledger says are settled and the chain does not have, found in the last hour; NaN after a look that failed.",
   ),

@@ -85,13 +85,13 @@ it("bytes of one batch's answers, or of one answer over WebSocket", async () => 
   const entries = JSON.parse((await ask(internal, batch)).text) as { result?: string; error?: { code: number } }[];
   const whole = entries.filter(({ result }) => result !== undefined).length;
   expect(whole).toBe(Math.floor(most / 2_000_000));
-  expect(new Set(entries.slice(whole).map(({ error }) => error?.code))).toEqual(new Set([-32_008]));
+  expect(new Set(entries.slice(whole).map(({ error }) => error?.code))).toEqual(new Set([-32_003]));
   await using client = await connectTestClient(internal);
   const fits = most - storageAnswer("", 2_100).length;
   answerWith(fits);
   expect(await client.ask(storage(2_100))).toHaveLength(most);
   answerWith(fits + 1);
-  expect(readErrorCode(await client.ask(storage(2_101)))).toBe(-32_008);
+  expect(readErrorCode(await client.ask(storage(2_101)))).toBe(-32_003);
 }, 120_000);
 
 it("bytes of one answer", async () => {
@@ -120,7 +120,7 @@ it("bytes of one answer", async () => {
   answer(most, true);
   expect((await read(3_000)).text).toHaveLength(most);
   answer(most + 1, true);
-  expect(readErrorCode((await read(3_001)).text)).toBe(-32_008);
+  expect(readErrorCode((await read(3_001)).text)).toBe(-32_003);
   // Of one that gives no length the client has had a part.
   answer(most + 1, false);
   await expect(read(3_002)).rejects.toThrow("aborted");

@@ -87,7 +87,11 @@ const mine = async (settling: readonly Promise<unknown>[]) => {
   return all;
 };
 
-const simulations = () => tap.counts.get("eth_call") ?? 0;
+const simulations = () => (tap.counts.get("eth_estimateGas") ?? 0) + (tap.counts.get("eth_call") ?? 0);
+
+/** Whether a call asks the token if it would take a payment. */
+const isSimulation = ({ method }: Readonly<{ method: string }>) =>
+  method === "eth_estimateGas" || method === "eth_call";
 
 /** Clients' connections that a facilitator has. */
 const connections = async () => {
@@ -249,7 +253,7 @@ describe("a facilitator before a node that hangs", () => {
   it("settles while another seller's verifications hang", async () => {
     const payment = await signPayment(chain.token);
     expect((await verify("second", payment)).text).toContain('"isValid":true');
-    node.rule((calls) => (calls.some(({ method }) => method === "eth_call") ? "hang" : "forward"));
+    node.rule((calls) => (calls.some(isSimulation) ? "hang" : "forward"));
     const flood = verifyMany("greedy", 16, await signPayment(chain.token));
     const headers = { Authorization: `Bearer ${keys.second}` };
     const settling = ask(`${asked.urls["facilitator"]}/settle`, JSON.stringify(payment), { headers, isAlone: true });
@@ -294,7 +298,7 @@ describe("a facilitator before a node that hangs", () => {
 
   it("bytes of the node's answer to a facilitator", async () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 0, result: "0".repeat(33_554_432) });
-    node.rule((calls) => (calls.some(({ method }) => method === "eth_call") ? { status: 200, body } : "forward"));
+    node.rule((calls) => (calls.some(isSimulation) ? { status: 200, body } : "forward"));
     const payment = await signPayment(chain.token);
     for (let made = 0; made < 3; made += 1) expect((await verify("second", payment)).status).toBe(500);
   });

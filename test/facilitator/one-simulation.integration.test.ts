@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync());
 beforeEach(() => tap.counts.clear());
 
-const simulations = () => tap.counts.get("eth_call") ?? 0;
+const simulations = () => (tap.counts.get("eth_estimateGas") ?? 0) + (tap.counts.get("eth_call") ?? 0);
 
 test("a payment that was just verified is simulated once, and settles", async () => {
   const payment = await signPayment(chain.token);

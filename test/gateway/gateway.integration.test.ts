@@ -157,7 +157,7 @@ describe("envelope over HTTP", () => {
     for (const text of [
       '{ "id" : 1,\t"jsonrpc":"2.0", "result" : 1.50e+0 , "extra":[ ] }\n',
       '{"jsonrpc":"2.0","id":1,"result":"\\u00e9é\\/"}',
-      "no JSON at all",
+      '{"no":"answer", "and":"no JSON at its end"',
     ]) {
       node.answer((_, response) => {
         response.end(text);

@@ -123,7 +123,7 @@ test("a scheme that is one file and a line of the table is supported, offered, p
   // Read by the seller, and by the facilitator for each of two requests.
   expect(reads.count).toBe(3);
   expect(recover, "the signature is recovered once").toHaveBeenCalledTimes(1);
-  expect(tap.counts.get("eth_call"), "it is simulated once").toBe(1);
+  expect(tap.counts.get("eth_estimateGas"), "it is simulated once").toBe(1);
   expect(tap.counts.get("eth_sendRawTransaction")).toBe(1);
 
   await until("its delivery is noted", generousMs, async () =>

@@ -115,6 +115,12 @@ export const paymentEvents = {
     means: "A transaction has no receipt in its time; the facilitator looks for its outcome.",
     runbook: "settlement-stuck",
   },
+  "settlement-lacked-gas": {
+    level: "warn",
+    means:
+      "A transaction ran out of the gas that was estimated for it; it is sent once more, with the most that one may use.",
+    act: "If it comes often, raise `settlement.gasMarginPercent`.",
+  },
   "transaction-unanswered": {
     level: "warn",
     means: "The node did not say whether it took a transaction; it is sent again.",

@@ -15,7 +15,9 @@ const percentiles = z
   .refine((values) => values.every((value, index) => index === 0 || value >= (values[index - 1] ?? 0)), {
     error: "expected percentiles that do not go down",
   });
-const blockCount = z.union([quantity, z.int().nonnegative()], { error: "expected a number of blocks" });
+const blockCount = z.union([quantity, z.int().nonnegative(), z.string().regex(/^\d{1,19}$/)], {
+  error: "expected a number of blocks",
+});
 
 /** Creates the methods for gas prices and fees. */
 export function createFeeMethods(node: Node): MethodGroup {

@@ -18,13 +18,14 @@ const filterSchema = z.strictObject({
   toAddress: z.array(address).max(addressesMax).nullish(),
   count: amount.nullish(),
   after: amount.nullish(),
+  mode: z.enum(["union", "intersection"]).nullish(),
 });
 
 /** Blocks that anvil looks through in one call (it allows 300). */
 const blocksPerCall = 250;
 
 /**
- * Lists the traces of a range of blocks that come from one of `fromAddress` or go to one of `toAddress` (reth's and anvil's
+ * Lists the traces of a range of blocks that come from one of `fromAddress` or, by its mode and, go to one of `toAddress` (reth's and anvil's
  * reading), without the first `after`, at most `count`. A range without a beginning starts at block 0, as in reth.
  */
 export async function answerTraceFilter(node: Node, params: readonly unknown[]): Promise<readonly unknown[]> {
@@ -55,6 +56,7 @@ async function requestTraces(node: Node, from: number, to: number, filter: Filte
       toBlock: toHex(to),
       fromAddress: filter.fromAddress ?? [],
       toAddress: filter.toAddress ?? [],
+      mode: filter.mode ?? "union",
     },
   ]);
 }

@@ -23,7 +23,7 @@ afterEach(() => void vi.useRealTimers());
 function receiptOf(transactionHash: Hex): Receipt {
   const topics = [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)];
   const logs = [{ address: asset, topics, data: `0x${encodeInteger(amount)}` as const }];
-  return { status: 1, blockNumber: 1, transactionHash, logs };
+  return { status: 1, blockNumber: 1, transactionHash, gasUsed: 65_000n, logs };
 }
 
 /** A ledger, a chain that has of it what is not in `lost`, and a comparison of the two every minute. */

@@ -2,6 +2,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Chain } from "../../chain/chain.ts";
 import { ChainError, type SendOutcome } from "../../chain/chain-error.ts";
 import { type FeeQuotes, computeFeeLimit, raiseFees, type Fees } from "../../chain/fees.ts";
+import type { GasLimits } from "../../chain/gas-limits.ts";
 import type { InFlightBook, InFlight } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TransactionSigner } from "../../chain/transaction-signer.ts";
@@ -13,6 +14,7 @@ export type SendDependencies = SigningDependencies &
     chain: Chain;
     ledger: Ledger;
     fees: FeeQuotes;
+    gas: GasLimits;
     book: InFlightBook;
     monotonicMs: () => number;
     log: Logger;
@@ -34,12 +36,17 @@ export function createSendBatch(
   options: SigningOptions,
   dependencies: SendDependencies,
 ): (jobs: readonly Job[]) => Promise<SentBatch> {
-  const { chain, ledger, nonces, fees, signer, monotonicMs } = dependencies;
+  const { chain, ledger, nonces, fees, gas, signer, monotonicMs } = dependencies;
   let noncesAreStale = true;
   return async (jobs) => {
     const nextNonce =
       noncesAreStale || !nonces.anyHeld() ? chain.transactionCount(signer.address, "pending") : undefined;
-    const [now, next] = await Promise.all([fees.quote(), nextNonce]);
+    // A payment that another replica judged, or of which the estimate was forgotten, has none here.
+    const unknown = jobs.filter(
+      ({ entry }) => entry.attempts.length === 0 && gas.find(entry.settlement.id) === undefined,
+    );
+    const simulated = Promise.all(unknown.map(({ entry }) => gas.simulate(entry.settlement, chain)));
+    const [now, next] = await Promise.all([fees.quote(), nextNonce, simulated]);
     if (next !== undefined) nonces.startFrom(next);
     noncesAreStale = false;
     const signed = signBatch(jobs, now, options, dependencies);
@@ -131,12 +138,16 @@ type SignedJob = Readonly<{ job: Job; attempt: Attempt; pricedBeforeMs: number }
 /** Chain and fee limits of the transactions to sign. */
 type SigningOptions = Readonly<{
   chainId: number;
-  gasLimit: number;
   maxFeePerGasGwei: number;
   bumpPercent: number;
 }>;
 
-type SigningDependencies = Readonly<{ signer: TransactionSigner; nonces: Nonces; clock: () => number }>;
+type SigningDependencies = Readonly<{
+  signer: TransactionSigner;
+  nonces: Nonces;
+  gas: GasLimits;
+  clock: () => number;
+}>;
 
 /**
  * Signs a transaction for each job that still wants one. A settlement that was sent before offers more than before, because its
@@ -146,7 +157,7 @@ function signBatch(
   jobs: readonly Job[],
   now: Fees,
   options: SigningOptions,
-  { signer, nonces, clock }: SigningDependencies,
+  { signer, nonces, gas: limits, clock }: SigningDependencies,
 ): readonly SignedJob[] {
   const limit = computeFeeLimit(options.maxFeePerGasGwei);
   return jobs.flatMap((job): SignedJob[] => {
@@ -157,9 +168,24 @@ function signBatch(
     if (fees === undefined) return [];
     const nonce = replaced === undefined ? nonces.acquire() : replaced.nonce;
     const { asset, callData } = entry.settlement;
-    const transaction = { chainId: options.chainId, nonce, to: asset, data: callData, gas: BigInt(options.gasLimit) };
+    const gas = chooseGasLimit(entry, limits, signer);
+    const transaction = { chainId: options.chainId, nonce, to: asset, data: callData, gas };
     const signed = signer.sign({ ...transaction, ...fees });
     const attempt = { ...signed, ...fees, signer: signer.address, nonce, signedAtMs: clock() };
     return [{ job, attempt, pricedBeforeMs: entry.pricedAtMs }];
   });
+}
+
+/**
+ * Chooses the gas limit of a settlement's next transaction: that of the one before it, the most where that one ran out, and at first what the
+ * estimate says. Without an estimate, because the payment would fail by now, it gets the most, and its diagnosis finds out why it fails.
+ */
+function chooseGasLimit(
+  { settlement, attempts, lackedGas }: InFlight,
+  limits: GasLimits,
+  { readGasLimit }: Pick<TransactionSigner, "readGasLimit">,
+): bigint {
+  const before = attempts.at(-1);
+  if (lackedGas) return limits.most;
+  return before === undefined ? (limits.find(settlement.id) ?? limits.most) : readGasLimit(before.rawTransaction);
 }

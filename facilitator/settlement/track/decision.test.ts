@@ -21,7 +21,7 @@ function receipt(changes: Partial<Receipt> = {}): Receipt {
   const { asset, payer, payTo, amount } = settlement;
   const topics = [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)];
   const logs = [{ address: asset, topics, data: `0x${encodeInteger(amount)}` as const }];
-  return { status: 1, blockNumber: 100, transactionHash: attempt().hash, logs, ...changes };
+  return { status: 1, blockNumber: 100, transactionHash: attempt().hash, gasUsed: 65_000n, logs, ...changes };
 }
 
 function seen(changes: Partial<Observation> & { receipt?: Receipt } = {}): Observation {

@@ -33,7 +33,7 @@ function use(nonce: Hex = authorizationNonce): EventLog {
 }
 
 function receipt(...logs: EventLog[]): Receipt {
-  return { status: 1, blockNumber: 1, transactionHash: `0x${"aa".repeat(32)}`, logs };
+  return { status: 1, blockNumber: 1, transactionHash: `0x${"aa".repeat(32)}`, gasUsed: 65_000n, logs };
 }
 
 test("a transaction of ours is proven by the transfer, whatever else the token returns", () => {

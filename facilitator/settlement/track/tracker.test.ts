@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import type { Chain } from "../../chain/chain.ts";
+import { createGasLimits } from "../../chain/gas-limits.ts";
 import { encodeInteger } from "#x402/hex.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createInFlightBook } from "../in-flight.ts";
@@ -9,6 +10,15 @@ import { createTracker, type TrackerDependencies } from "./tracker.ts";
 
 const lookEveryMs = 500;
 const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFeePerGasGwei: 1 };
+
+/** Limits of gas, and what the transactions of the samples have of it. */
+const gasOf = (limit = 78_000n) => ({
+  gas: createGasLimits(
+    { gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 10 },
+    { signer: sampleAttempt.signer, monotonicMs: () => 0 },
+  ),
+  readGasLimit: () => limit,
+});
 
 /** Lasts longer than any of these looks. */
 const settlement = { ...sampleSettlement, validBefore: sampleSettlement.validBefore + 3_600n };
@@ -27,6 +37,7 @@ function startLost() {
   } as unknown as Chain;
   const tracker = createTracker(options, {
     chain,
+    ...gasOf(),
     book,
     signer: sampleAttempt.signer,
     ledger: {} as TrackerDependencies["ledger"],
@@ -75,14 +86,16 @@ test("a node that fails while the ledger can't be written fails the look, and no
   book.add(settlement, [{ ...sampleAttempt, hash: settled, nonce: 5 }]);
   const another = { id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
   book.add({ ...settlement, ...another }, [{ ...sampleAttempt, hash: missing, nonce: 6 }]);
-  const receipt = { status: 1, blockNumber: 90, transactionHash: settled, logs: [] };
+  const receipt = { status: 1, blockNumber: 90, transactionHash: settled, gasUsed: 65_000n, logs: [] };
+  const chain = {
+    head: async () => ({ number: 100, timestamp: Math.floor(sampleMs / 1_000), baseFeePerGas: 1n }),
+    transactionCount: async () => 6,
+    receipt: async (hash: string) => (hash === settled ? receipt : undefined),
+    send: () => nodeDown.promise,
+  } as unknown as Chain;
   const tracker = createTracker(options, {
-    chain: {
-      head: async () => ({ number: 100, timestamp: Math.floor(sampleMs / 1_000), baseFeePerGas: 1n }),
-      transactionCount: async () => 6,
-      receipt: async (hash: string) => (hash === settled ? receipt : undefined),
-      send: () => nodeDown.promise,
-    } as unknown as Chain,
+    chain,
+    ...gasOf(),
     book,
     signer: sampleAttempt.signer,
     ledger: { finish: () => Promise.reject(new Error("no ledger")) } as unknown as TrackerDependencies["ledger"],

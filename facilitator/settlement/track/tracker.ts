@@ -1,9 +1,12 @@
 import type { Logger } from "#daemon/log/log.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { Chain, Receipt } from "../../chain/chain.ts";
+import type { GasLimits } from "../../chain/gas-limits.ts";
+import type { TransactionSigner } from "../../chain/transaction-signer.ts";
 import type { Hex } from "#x402/hex.ts";
 import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
 import { diagnose, type Cause } from "./diagnosis.ts";
+import { hasLackedGas } from "./mined-gas.ts";
 import type { InFlight, InFlightBook } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Nonces } from "../submit/nonces.ts";
@@ -12,6 +15,8 @@ import type { Submitter } from "../submit/submitter.ts";
 
 export type TrackerDependencies = Readonly<{
   chain: Chain;
+  gas: GasLimits;
+  readGasLimit: TransactionSigner["readGasLimit"];
   ledger: Ledger;
   book: InFlightBook;
   nonces: Nonces;
@@ -21,6 +26,8 @@ export type TrackerDependencies = Readonly<{
   log: Logger;
   /** Gets outcomes before anybody else does. */
   onOutcomes?: ((outcomes: ReadonlyMap<InFlight, Outcome>) => Promise<void>) | undefined;
+  /** Gets each settlement that has ended, with the receipts of its transactions that are in blocks. */
+  noteMined?: ((entry: InFlight, receipts: Observation["receipts"]) => void) | undefined;
 }>;
 
 /** Looks at the chain once, for all settlements under way, and does what is to be done. */
@@ -102,7 +109,7 @@ async function applyDecisions(
     if (decision.kind === "diagnose") later.push(resolveByDiagnosis(entry, decision.cause, seen, dependencies));
   }
   // One may fail while others are under way: all are waited for, since nobody else looks at how they end.
-  const ends = await Promise.allSettled([finish(outcomes, dependencies), ...later]);
+  const ends = await Promise.allSettled([finish(outcomes, seen, dependencies), ...later]);
   const failure = ends.find((result) => result.status === "rejected");
   if (failure !== undefined) throw failure.reason;
 }
@@ -110,30 +117,45 @@ async function applyDecisions(
 async function resolveByDiagnosis(
   entry: InFlight,
   cause: Cause,
-  { head, nowMs }: Observation,
-  { chain, ledger, book, submitter, log, onOutcomes }: TrackerDependencies,
+  seen: Observation,
+  dependencies: TrackerDependencies,
 ): Promise<void> {
+  const { chain, submitter, log } = dependencies;
   const times = entry.diagnosed?.cause === cause ? entry.diagnosed.times + 1 : 1;
   if (times === 1)
     log.warn(
       { event: "settlement-diagnosed", settlement: entry.settlement.id, cause },
       "looking for what became of a settlement",
     );
-  entry.diagnosed = { cause, times, againAtMs: nowMs + doubleWait(times, diagnoseAgain) };
-  const finding = await diagnose(entry, cause, head.number, { chain });
-  if (finding.kind === "outcome") await finish(new Map([[entry, finding.outcome]]), { ledger, book, onOutcomes });
+  entry.diagnosed = { cause, times, againAtMs: seen.nowMs + doubleWait(times, diagnoseAgain) };
+  if (cause === "reverted" && (await hasLackedGas(entry, seen.receipts, dependencies))) {
+    if (!entry.lackedGas)
+      log.warn(
+        { event: "settlement-lacked-gas", settlement: entry.settlement.id },
+        "a settlement ran out of gas; sending it again with the most that one may use",
+      );
+    entry.lackedGas = true;
+    submitter.submit(entry);
+    return;
+  }
+  const finding = await diagnose(entry, cause, seen.head.number, { chain });
+  if (finding.kind === "outcome") await finish(new Map([[entry, finding.outcome]]), seen, dependencies);
   if (finding.kind === "send_anew") submitter.submit(entry);
 }
 
 async function finish(
   outcomes: ReadonlyMap<InFlight, Outcome>,
-  { ledger, book, onOutcomes }: Pick<TrackerDependencies, "ledger" | "book" | "onOutcomes">,
+  { receipts }: Observation,
+  { ledger, book, onOutcomes, noteMined }: TrackerDependencies,
 ): Promise<void> {
   if (outcomes.size === 0) return;
   // Before the ledger: a kill in between has the outcome found, and reported, once more.
   await onOutcomes?.(outcomes);
   await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
-  for (const [entry, outcome] of outcomes) book.end(entry, outcome);
+  for (const [entry, outcome] of outcomes) {
+    noteMined?.(entry, receipts);
+    book.end(entry, outcome);
+  }
 }
 
 async function sendAgain(entry: InFlight, seen: Observation, chain: Chain): Promise<void> {

@@ -148,6 +148,18 @@ export const paymentsDashboard: Dashboard = {
           threshold: { value: 7, low: true },
         },
         {
+          title: "Gas paid",
+          description: "What the signer paid for gas in a day, by payee: as the chain charges it, by limit or by use.",
+          unit: "none",
+          width: 6,
+          queries: [
+            {
+              expr: `sum by (payee) (increase(${selected("gatehouse_facilitator_gas_paid_native_total")}[1d]))`,
+              legend: "{{payee}}",
+            },
+          ],
+        },
+        {
           title: "Next nonce",
           description: "Nonce of the signer's next transaction. It stands still while nothing is settled.",
           unit: "none",

@@ -73,6 +73,9 @@ test("trace_filter filters by sender and receiver, skips and counts", async () =
     fromAddress: [subject.caller],
   });
   expect(inner.map(({ action }) => action.from)).toEqual(inner.map(() => subject.caller.toLowerCase()));
+  const both = { fromBlock: "0x1", toBlock: "latest", fromAddress: [subject.caller], toAddress: [subject.caller] };
+  expect(await node.ask("trace_filter", { ...both, mode: "union" })).toEqual(await node.ask("trace_filter", both));
+  expect(await node.ask("trace_filter", { ...both, mode: "intersection" })).toEqual([]);
   expect(await node.ask("trace_filter", { fromBlock: "0x0", toBlock: "latest", after: 1, count: 2 })).toEqual(
     all.slice(1, 3),
   );

@@ -140,7 +140,7 @@ describe("limits", () => {
     const items = JSON.parse((await post(gateway.url, `[${[syncing, syncing, syncing].join(",")}]`)).text) as {
       error?: object;
     }[];
-    expect(items.at(-1)?.error).toMatchObject({ code: -32008, message: "response too large" });
+    expect(items.at(-1)?.error).toMatchObject({ code: -32003, message: "response too large" });
   });
 
   it("split a range for a tier that may, and join the answers in order", async () => {
@@ -177,7 +177,7 @@ describe("a long range in pieces", () => {
     await expect(post(running.gateway.url, logs)).rejects.toThrow("terminated");
     running.node.answer(() => ["d".repeat(400_000)]);
     const whole = await post(running.gateway.url, logs.replace("0x0", "0x1").replace("0x3e7", "0xc8"));
-    expect(whole.text).toBe('{"jsonrpc":"2.0","id":"own","error":{"code":-32008,"message":"response too large"}}');
+    expect(whole.text).toBe('{"jsonrpc":"2.0","id":"own","error":{"code":-32003,"message":"response too large"}}');
     await until("nothing is under way", generousMs, async () =>
       (await running.gateway.metrics.metrics()).includes("in_flight 0"),
     );
@@ -289,6 +289,24 @@ describe("attacks", () => {
       "request too large: one call may have 524288 bytes, and 20000 values",
     );
     expect((await post(gateway.url, "[".repeat(1_000_000))).text).toContain("parse error");
+  });
+
+  it("give a call no more gas than the setting, however it comes", async () => {
+    await using running = await startAll({ limits: { callGas: 30_000_000 } });
+    const { url } = running.gateway;
+    await using client = await connectTestClient(url);
+    const to = `0x${"ab".repeat(20)}`;
+    const body = (id: number, method: string, gas: string, more: readonly unknown[] = []) =>
+      JSON.stringify({ jsonrpc: "2.0", id, method, params: [{ to, gas }, "latest", ...more] });
+    const methods = ["eth_call", "eth_estimateGas", "eth_createAccessList", "debug_traceCall"];
+    const calls = methods.map((method, id) => body(id, method, "0xffffffff"));
+    await post(url, `[${[...calls, body(9, "eth_call", "0x10")].join(",")}]`);
+    for (const text of calls) await post(url, text.replace("latest", "0x1"));
+    for (const text of calls) await client.ask(text.replace("latest", "0x2"));
+    const asked = running.node.requests.map(({ method, params: [given] }) => [method, (given as { gas: string }).gas]);
+    const capped = methods.map((method) => [method, "0x1c9c380"]);
+    expect(asked.slice(0, 5)).toEqual(expect.arrayContaining([...capped, ["eth_call", "0x10"]]));
+    expect(asked.slice(5)).toEqual([...capped, ...capped]);
   });
 
   it("let debug_traceCall's overrides pass where settings say so", async () => {

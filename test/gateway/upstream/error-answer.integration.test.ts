@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 
 const reverted = '{"code":3,"message":"execution reverted: \\u00e9","data":"0x08c379a0"}';
@@ -9,6 +9,7 @@ const request = (id: string, method = "eth_estimateGas", params = "[{}]") =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
 const answer = (id: string, error = reverted) => `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 const badAnswer = '{"code":-32603,"message":"the node\'s answer is not JSON-RPC; try again later"}';
+const limited = '{"code":-32005,"message":"the node limits the rate of calls; try again later"}';
 const unavailable = '{"code":-32603,"message":"the node does not answer; try again later"}';
 
 /** Ways in which a body reaches the gateway. */
@@ -92,6 +93,8 @@ describe.each([
     [400, "", badAnswer],
     [502, "<h1>Bad Gateway</h1>", unavailable],
     [503, "", unavailable],
+    [429, "slow down", limited],
+    [429, "", limited],
   ])("of %i that holds no JSON-RPC error (%s) is a failure of the node", async (status, body, error) => {
     respond(status, body);
     for (const method of ["eth_syncing", "eth_estimateGas"]) {
@@ -104,4 +107,62 @@ describe.each([
     respond(400, body, deliveries[way]);
     expect((await post(gateway.url, request("1"))).text).toBe(answer("1", badAnswer));
   });
+});
+
+const failed = (id: string) => answer(id, badAnswer);
+
+describe.each([
+  ["the fast path", true],
+  ["node:http", false],
+])("a node's 200 response that is not JSON-RPC, over %s", (_, fastPath) => {
+  const own = '{"jsonrpc":"2.0","id":3,"result":"0x0"}';
+  let node: FakeNode;
+  let gateway: TestGateway;
+  let client: TestClient;
+  beforeAll(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node, { listener: { fastPath } });
+    client = await connectTestClient(gateway.url);
+  });
+  afterAll(async () => {
+    await client[Symbol.asyncDispose]();
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+
+  const bodies = ["<html><body>maintenance</body></html>", "", "  ", '"0x1"', "upstream error"];
+  const rows = Object.entries(deliveries).flatMap(([way, deliver]) =>
+    bodies.map((body) => [body, way, deliver] as const),
+  );
+  it.each(rows)("(%j, %s) is the error of its call, and others have their answers", async (body, _way, deliver) => {
+    node.answer(({ method }, response) => {
+      if (method === "eth_syncing") return false;
+      deliver(response, 200, body);
+      return byHand;
+    });
+    const page = request("1", "eth_getBalance", '["0x01","latest"]');
+    const alone = request("2", "debug_traceTransaction", `["0x${"0".repeat(64)}"]`);
+    const [local, good] = [request("3", "eth_coinbase", "[]"), request("4", "eth_syncing", "[]")];
+    for (const ask of [async (text: string) => (await post(gateway.url, text)).text, client.ask]) {
+      expect(await ask(page)).toBe(failed("1"));
+      expect(await ask(alone)).toBe(failed("2"));
+      expect(await ask(`[${page},${local},${alone}]`)).toBe(`[${failed("1")},${own},${failed("2")}]`);
+      expect(await ask(good)).toBe('{"jsonrpc":"2.0","id":4,"result":false}');
+    }
+  });
+
+  it.each([200, 201, 203])(
+    "with the status %i is a response where it has JSON-RPC, after white space too",
+    async (status) => {
+      node.answer((_call, response) => {
+        response.writeHead(status).end(' \n{"jsonrpc":"2.0","id":1,"result":"0x5"}');
+        return byHand;
+      });
+      expect(JSON.parse((await post(gateway.url, request("1"))).text)).toEqual({
+        jsonrpc: "2.0",
+        id: 1,
+        result: "0x5",
+      });
+    },
+  );
 });

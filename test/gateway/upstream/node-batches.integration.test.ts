@@ -127,15 +127,28 @@ describe("a client's batch at the node", () => {
     },
   );
 
-  it.each([400, 405, 413, 415, 429, 500])(
-    "is sent call by call when the node answers it with HTTP %i",
-    async (status) => {
-      node.answerBatches(() => status);
-      expect(await ask(balances(20))).toEqual(resultsOf(20));
-      expect(await ask(balances(20, 21))).toEqual(resultsOf(20, 21));
-      expect(node.batches).toEqual([20]);
-    },
-  );
+  it.each([400, 405, 413, 415, 500])("is sent call by call when the node answers it with HTTP %i", async (status) => {
+    node.answerBatches(() => status);
+    expect(await ask(balances(20))).toEqual(resultsOf(20));
+    expect(await ask(balances(20, 21))).toEqual(resultsOf(20, 21));
+    expect(node.batches).toEqual([20]);
+  });
+
+  it.each([
+    ["in plain text", "slow down"],
+    ["as a JSON-RPC error", '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"too many requests"}}'],
+  ])("is not sent again call by call when the node answers it %s that it is called too often", async (_, body) => {
+    node.answer((_call, response) => {
+      response.writeHead(429).end(body);
+      return byHand;
+    });
+    const answers = await ask(balances(20));
+    expect(new Set(answers.map(({ error }) => error?.message))).toEqual(
+      new Set(["the node limits the rate of calls; try again later"]),
+    );
+    expect(node.batches).toEqual([20]);
+    expect(node.requests).toHaveLength(1);
+  });
 
   it("is served whole by a node with geth's limits, whichever of them it meets", async () => {
     await restart({}, { batchItems: 10 });

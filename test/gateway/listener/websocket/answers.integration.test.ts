@@ -34,7 +34,7 @@ describe("answers over WebSocket", () => {
     }
     node.answer(() => "z".repeat(13_000_000));
     expect(await client.ask(request("own", "eth_syncing"))).toBe(
-      '{"jsonrpc":"2.0","id":"own","error":{"code":-32008,"message":"response too large"}}',
+      '{"jsonrpc":"2.0","id":"own","error":{"code":-32003,"message":"response too large"}}',
     );
     node.newHead(1_001);
     await until("the subscription goes on", generousMs, () => client.texts.at(-1)?.includes('"0x3e9"') === true);
@@ -49,7 +49,7 @@ describe("answers over WebSocket", () => {
     node.answer(() => "z".repeat(fits));
     expect(await client.ask(request(1, "eth_syncing"))).toHaveLength(most);
     node.answer(() => "z".repeat(fits + 1));
-    expect((await client.ask(request(1, "eth_syncing"))).slice(0, 100)).toContain('"code":-32008');
+    expect((await client.ask(request(1, "eth_syncing"))).slice(0, 100)).toContain('"code":-32003');
     const batch = (await client.ask(`[${request(1, "eth_syncing")},${request(2, "eth_syncing")}]`)).length;
     expect(batch).toBeLessThanOrEqual(most + 2 * 128);
   });
@@ -75,7 +75,7 @@ describe("answers over WebSocket", () => {
     const calls = Array.from({ length: 500 }, (_, id) => request(`${"i".repeat(50)}${id}`, "eth_syncing"));
     const items = JSON.parse(await client.ask(`[${calls.join(",")}]`)) as { error?: { code: number } }[];
     expect(items).toHaveLength(500);
-    expect(items.at(-1)?.error?.code).toBe(-32008);
+    expect(items.at(-1)?.error?.code).toBe(-32003);
   });
 
   it("wait for a client that reads slowly, which is not dropped for what it requested", async () => {

@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import type { Hex } from "#x402/hex.ts";
+import { sampleSettlement } from "../testing/sample-settlement.ts";
+import type { Chain } from "./chain.ts";
+import { createGasLimits } from "./gas-limits.ts";
+
+const signer = `0x${"51".repeat(20)}` as const;
+const chainThatSays = (result: unknown) => ({ estimateGas: async () => ({ ok: true, result }) }) as unknown as Chain;
+const create = (gasMarginPercent = 20, entriesMax = 2, monotonicMs = () => 0) =>
+  createGasLimits({ gasLimit: 200_000, gasMarginPercent, entriesMax }, { signer, monotonicMs });
+const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
+
+test.each([
+  ["the margin on top, rounded up", 20, 65_224, 78_269n],
+  ["no margin", 0, 65_224, 65_224n],
+  ["never more than the most", 20, 190_000, 200_000n],
+])("a limit is the estimate: %s", async (_, margin, estimate, limit) => {
+  const limits = create(margin);
+  await limits.estimate(sampleSettlement, chainThatSays(`0x${estimate.toString(16)}`));
+  expect(limits.find(sampleSettlement.id)).toBe(limit);
+});
+
+test("it knows the newest estimate of a payment, of the newest payments alone", async () => {
+  const limits = create(0);
+  for (const [id, gas] of [
+    [1, 10],
+    [2, 20],
+    [1, 30],
+    [3, 40],
+  ] as const) {
+    await limits.estimate({ ...sampleSettlement, id: idOf(id) }, chainThatSays(`0x${gas.toString(16)}`));
+  }
+  expect([1, 2, 3].map((id) => limits.find(idOf(id)))).toEqual([30n, undefined, 40n]);
+});
+
+test("an error of the node leaves no estimate, and what is not an amount of gas is the node's fault", async () => {
+  const limits = create();
+  const error = { ok: false, error: { code: 3, message: "execution reverted" } };
+  expect(await limits.estimate(sampleSettlement, { estimateGas: async () => error } as unknown as Chain)).toEqual(
+    error,
+  );
+  await expect(limits.estimate(sampleSettlement, chainThatSays("much"))).rejects.toThrow("not an amount of gas");
+  expect(limits.find(sampleSettlement.id)).toBeUndefined();
+});
+
+test("within a minute of an estimate the payee's payments are called with it and half the margin, and estimated if they need more", async () => {
+  let nowMs = 0;
+  let need = 80_000;
+  const made: (readonly [string, number])[] = [];
+  const chain = {
+    estimateGas: async () => {
+      made.push(["estimate", need]);
+      return { ok: true, result: `0x${need.toString(16)}` };
+    },
+    simulate: async ({ gas }: { gas: number }) => {
+      made.push(["call", gas]);
+      return gas >= need
+        ? { ok: true, result: "0x" }
+        : { ok: false, error: { code: 3, message: "execution reverted" } };
+    },
+  } as unknown as Chain;
+  const limits = create(20, 10, () => nowMs);
+  const simulate = async (id: number, gas: number, payTo = sampleSettlement.payTo) => {
+    need = gas;
+    expect(await limits.simulate({ ...sampleSettlement, id: idOf(id), payTo }, chain)).toMatchObject({ ok: true });
+    return limits.find(idOf(id));
+  };
+  expect(await simulate(1, 60_000)).toBe(72_000n);
+  expect(await simulate(2, 65_000)).toBe(72_000n);
+  expect(await simulate(3, 80_000), "a payee whose account is empty by now").toBe(96_000n);
+  expect(await simulate(4, 60_000, `0x${"03".repeat(20)}`), "another payee").toBe(72_000n);
+  nowMs = 60_000;
+  expect(await simulate(5, 60_000)).toBe(72_000n);
+  expect(made).toEqual([
+    ["estimate", 60_000],
+    ["call", 66_000],
+    ["call", 66_000],
+    ["estimate", 80_000],
+    ["estimate", 60_000],
+    ["estimate", 60_000],
+  ]);
+});

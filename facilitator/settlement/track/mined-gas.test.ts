@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import type { Chain, Receipt } from "../../chain/chain.ts";
+import { createGasLimits } from "../../chain/gas-limits.ts";
+import type { Hex } from "#x402/hex.ts";
+import { sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
+import { createInFlightBook } from "../in-flight.ts";
+import { computeGasCost, hasLackedGas } from "./mined-gas.ts";
+
+/** Transaction that had `limit` of gas; it is in a block if it used some. */
+type Sent = Readonly<{ limit: bigint; used?: bigint; price?: bigint }>;
+
+const gas = createGasLimits(
+  { gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 1 },
+  { signer: sampleAttempt.signer, monotonicMs: () => 0 },
+);
+const readGasLimit = (raw: Hex) => BigInt(raw);
+
+const hashOf = (at: number): Hex => `0x${String(at).repeat(64)}`;
+
+function settle(sent: readonly Sent[]) {
+  const attempts = sent.map(
+    ({ limit }, at) => ({ ...sampleAttempt, hash: hashOf(at), rawTransaction: `0x${limit.toString(16)}` }) as const,
+  );
+  const receipts = sent.flatMap(({ used, price }, at): [Hex, Receipt][] =>
+    used === undefined
+      ? []
+      : [
+          [
+            hashOf(at),
+            {
+              status: 0,
+              blockNumber: 1,
+              transactionHash: hashOf(at),
+              logs: [],
+              gasUsed: used,
+              effectiveGasPrice: price,
+            },
+          ],
+        ],
+  );
+  const book = createInFlightBook({ clock: Date.now, monotonicMs: () => 0 });
+  return { entry: book.add(sampleSettlement, attempts), receipts: new Map(receipts) };
+}
+
+test.each<[string, readonly Sent[], boolean, boolean]>([
+  ["that used all", [{ limit: 78_000n, used: 78_000n }], true, true],
+  ["of which the contracts on the way kept a little", [{ limit: 78_000n, used: 75_600n }], true, true],
+  ["that used half", [{ limit: 78_000n, used: 39_000n }], true, false],
+  ["that the token would not take any more", [{ limit: 78_000n, used: 78_000n }], false, false],
+  ["that had the most", [{ limit: 200_000n, used: 200_000n }], true, false],
+  [
+    "whose second had the most",
+    [
+      { limit: 78_000n, used: 78_000n },
+      { limit: 200_000n, used: 200_000n },
+    ],
+    true,
+    false,
+  ],
+  ["whose second, with the most, was lost", [{ limit: 78_000n, used: 78_000n }, { limit: 200_000n }], true, true],
+])("a reverted settlement %s is one that lacked gas, or not", async (_, sent, isTakenNow, lacked) => {
+  const { entry, receipts } = settle(sent);
+  const answer = isTakenNow ? { ok: true, result: "0xfec8" } : { ok: false, error: { code: 3, message: "reverted" } };
+  const chain = { estimateGas: async () => answer } as unknown as Chain;
+  expect(await hasLackedGas(entry, receipts, { chain, gas, readGasLimit })).toBe(lacked);
+});
+
+test("its cost is that of each transaction that is in a block, by limit or by use", () => {
+  const sent = [
+    { limit: 78_000n, used: 70_000n, price: 3n },
+    { limit: 100_000n },
+    { limit: 200_000n, used: 65_000n, price: 5n },
+  ];
+  const { entry, receipts } = settle(sent);
+  expect(computeGasCost(entry, receipts, { chargesGasLimit: true, readGasLimit })).toBe(78_000n * 3n + 200_000n * 5n);
+  expect(computeGasCost(entry, receipts, { chargesGasLimit: false, readGasLimit })).toBe(70_000n * 3n + 65_000n * 5n);
+});

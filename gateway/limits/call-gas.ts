@@ -1,0 +1,41 @@
+import { invalidParams } from "../errors.ts";
+import { splitElements } from "../json-rpc/read-object.ts";
+import { asBinary } from "../json-rpc/read-answer.ts";
+import { maxFields, parseShortValue, readFields, refuse, type CheckedParams } from "./checked-params.ts";
+
+/** Keys by which nodes read the gas of a call. Those in Go mind no case, and take ſ (U+017F) for s. */
+const gasNames: ReadonlySet<string> = new Set(["GAS", "GASLIMIT"]);
+
+/** Such a key in JSON text, as a binary string; or an escape, which may write one. */
+const gasKey = /"ga(?:s|\xc5\xbf)(?:limit)?"|\\/i;
+
+/** Whether parameters, JSON text, may name an amount of gas: few calls do. */
+export function mayNameGas(params: string): boolean {
+  return gasKey.test(params);
+}
+
+/**
+ * Caps the gas of a call object, the first parameter, as geth does (`--rpc.gascap`): without a word, since a client that asks for more wants as much as
+ * there is. What names no gas has the node's own cap.
+ */
+export function limitGas(params: string, cap: number): CheckedParams {
+  const [call = "", ...rest] = splitElements(params);
+  if (!mayNameGas(call) || !call.startsWith("{")) return { kind: "pass", params };
+  const fields = readFields(call);
+  if (fields === undefined) return refuse(invalidParams(`expected a call object of at most ${maxFields} fields`));
+  const capped = [...fields].map(([name, value]) => {
+    const isOver = gasNames.has(name.toUpperCase()) && isAbove(value, cap);
+    return `${asBinary(JSON.stringify(name))}:${isOver ? `"0x${cap.toString(16)}"` : value}`;
+  });
+  return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]` };
+}
+
+/** Longest JSON text of an amount of gas. */
+const amountLength = 80;
+
+/** Whether an amount of gas, JSON text of a hexadecimal or decimal text or of a number, is above the cap. Any other is for the node to refuse. */
+function isAbove(json: string, cap: number): boolean {
+  if (json.length > amountLength) return true;
+  const gas = parseShortValue(json);
+  return (typeof gas === "string" || typeof gas === "number") && Number(gas) > cap;
+}

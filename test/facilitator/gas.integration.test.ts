@@ -1,0 +1,126 @@
+import { formatEther, type Hex } from "viem";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { signPayment } from "../support/facilitator/signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+let chain: PaymentChain;
+let tap: RpcTap;
+let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain());
+  tap = resources.use(await startRpcTap(chain.url));
+  ledgers = resources.use(await createLedgerFolder());
+});
+
+afterAll(() => resources.disposeAsync());
+beforeEach(() => tap.rule(() => "forward"));
+
+const payee = testAccount(2).address;
+
+function start(name: string, env: Readonly<Record<string, string>> = {}): Promise<RunningFacilitator> {
+  return startFacilitator({ rpcUrl: tap.url, token: chain.token, ledgerPath: ledgers.path(name), env });
+}
+
+/** Answers the first estimate that comes, alone in its request, with too little. */
+function estimateOnce(gas: number): void {
+  let isOver = false;
+  tap.rule((calls) => {
+    if (isOver || calls.length > 1 || calls[0]?.method !== "eth_estimateGas") return "forward";
+    isOver = true;
+    return { status: 200, body: JSON.stringify({ jsonrpc: "2.0", id: 0, result: `0x${gas.toString(16)}` }) };
+  });
+}
+
+/** Reads the signer's transactions since a nonce, with the gas that each got and used, and its price. */
+async function readTransactions(fromNonce: number) {
+  const { anvil } = chain;
+  const latest = Number(await anvil.request<Hex>("eth_blockNumber", []));
+  const blocks = await Promise.all(
+    Array.from({ length: latest + 1 }, (_, number) =>
+      anvil.request<{ transactions: { hash: Hex; from: Hex; nonce: Hex; gas: Hex }[] }>("eth_getBlockByNumber", [
+        `0x${number.toString(16)}`,
+        true,
+      ]),
+    ),
+  );
+  const own = blocks
+    .flatMap(({ transactions }) => transactions)
+    .filter(({ from, nonce }) => BigInt(from) === BigInt(testAccount(0).address) && Number(nonce) >= fromNonce);
+  return Promise.all(
+    own.map(async ({ hash, gas }) => {
+      const receipt = await anvil.request<{ gasUsed: Hex; effectiveGasPrice: Hex }>("eth_getTransactionReceipt", [
+        hash,
+      ]);
+      return { limit: BigInt(gas), used: BigInt(receipt.gasUsed), price: BigInt(receipt.effectiveGasPrice) };
+    }),
+  );
+}
+
+const nextNonce = async () =>
+  Number(await chain.anvil.request<Hex>("eth_getTransactionCount", [testAccount(0).address, "latest"]));
+
+async function readGasPaid({ operationsUrl }: RunningFacilitator, of: string): Promise<string | undefined> {
+  const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
+  return new RegExp(`^gatehouse_facilitator_gas_paid_native_total\\{payee="${of}"\\} (.*)$`, "m").exec(metrics)?.[1];
+}
+
+test("a settlement gets what is estimated for it and a margin, and its payee's gas is counted as the chain charges it", async () => {
+  const env = { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([payee]) };
+  for (const [name, settings, charged] of [
+    ["limit", {}, "limit"],
+    ["used", { GATEHOUSE_FACILITATOR_CHAIN_CHARGES_GAS_LIMIT: "false" }, "used"],
+  ] as const) {
+    await using facilitator = await start(name, { ...env, ...settings });
+    const from = await nextNonce();
+    tap.counts.clear();
+    const payment = await signPayment(chain.token);
+    expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
+    expect((await facilitator.settle(payment)).body).toMatchObject({ success: true });
+    expect(tap.counts.get("eth_estimateGas"), "no estimate beyond the verification").toBe(1);
+    const [sent, ...more] = await readTransactions(from);
+    expect(more).toEqual([]);
+    const { limit, used, price } = sent ?? { limit: 0n, used: 0n, price: 0n };
+    expect(Number(limit) / Number(used)).toBeGreaterThan(1.15);
+    expect(Number(limit) / Number(used)).toBeLessThan(1.35);
+    const paid = Number(await readGasPaid(facilitator, payee.toLowerCase()));
+    expect(paid).toBeCloseTo(Number(formatEther((charged === "limit" ? limit : used) * price)), 15);
+  }
+});
+
+test("one that runs out of gas is sent again with the most that one may use, once, and its buyer charged once", async () => {
+  await using facilitator = await start("too-little");
+  const [from, before] = [await nextNonce(), await chain.balanceOf(payee)];
+  estimateOnce(50_000);
+  const payment = await signPayment(chain.token);
+  expect((await facilitator.settle(payment)).body).toMatchObject({ success: true });
+  const sent = await readTransactions(from);
+  expect(sent.map(({ limit }) => limit)).toEqual([60_000n, 200_000n]);
+  expect((await chain.balanceOf(payee)) - before).toBe(BigInt(payment.paymentRequirements.amount));
+  const cost = sent.reduce((sum, { limit, price }) => sum + limit * price, 0n);
+  expect(Number(await readGasPaid(facilitator, "other"))).toBeCloseTo(Number(formatEther(cost)), 15);
+});
+
+test("one that runs out of the most that one may use has failed, and is not sent again", async () => {
+  await using facilitator = await start("most", { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "60000" });
+  const from = await nextNonce();
+  estimateOnce(55_000);
+  expect((await facilitator.settle(await signPayment(chain.token))).body).toMatchObject({
+    success: false,
+    errorReason: "invalid_exact_evm_transaction_failed",
+  });
+  expect((await readTransactions(from)).map(({ limit }) => limit)).toEqual([60_000n]);
+});
+
+test("a payment that needs more than one may use is refused before it costs gas", async () => {
+  await using facilitator = await start("refused", { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "60000" });
+  const { body } = await facilitator.verify(await signPayment(chain.token));
+  expect(body).toMatchObject({ isValid: false, invalidReason: "invalid_exact_evm_transaction_simulation_failed" });
+});
