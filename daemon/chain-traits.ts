@@ -12,7 +12,7 @@ const usual: ChainTraits = { chargesGasLimit: false, batchCallsMax: undefined };
 const publicFamily: ChainTraits = { chargesGasLimit: true, batchCallsMax: 20 };
 const publicFamilyIds: ReadonlySet<number> = new Set([1_672, 688_689, 688_688]);
 
-/** Returns the traits of a chain by its id. */
-export function findChainTraits(chainId: number): ChainTraits {
-  return publicFamilyIds.has(chainId) ? publicFamily : usual;
+/** Returns the traits of a chain by its id, those of most chains for one that is not known. */
+export function findChainTraits(chainId: number | undefined): ChainTraits {
+  return chainId !== undefined && publicFamilyIds.has(chainId) ? publicFamily : usual;
 }

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
+import { findChainTraits, type ChainTraits } from "#daemon/chain-traits.ts";
 
 /** Names and manners of the nodes of one family: all that its members share and other families don't. */
 export type NodeFamily = Readonly<{
@@ -25,12 +26,8 @@ export type NodeFamily = Readonly<{
   forksPath?: string;
   /** Directory of the data that a published snapshot has and replaces, relative to the data path. */
   snapshotDirectory?: string;
-  /** Prefixes of the node's own metrics, by the release that they begin with. */
-  metricPrefixes: readonly Readonly<{ since: string; prefix: string }>[];
-  /** Maximum number of calls in a batch; absent: no limit is known. */
-  batchCallsMax?: number;
-  /** Chain ids of its public networks, on which gas that a transaction leaves unused is charged. */
-  limitChargingChains: readonly number[];
+  /** Limits of its nodes and its chain's way of charging for gas. */
+  chain: ChainTraits;
 }>;
 
 /** Manners of a family's container image. */
@@ -62,8 +59,7 @@ const generic: NodeFamily = {
   image: { programs: "volume", configArgument: "./node.conf" },
   versionedBy: "release",
   commits: {},
-  metricPrefixes: [],
-  limitChargingChains: [],
+  chain: findChainTraits(undefined),
 };
 
 /** The public family of chain 1672, as its published tools and images behave. */
@@ -92,12 +88,7 @@ const pharos: NodeFamily = {
   commits: { f301031a: "0.12.2" },
   forksPath: "bin/VERSION",
   snapshotDirectory: "public",
-  metricPrefixes: [
-    { since: "0.0.0", prefix: "mytumbler_" },
-    { since: "0.16.0", prefix: "multi_proposer_consensus_" },
-  ],
-  batchCallsMax: 20,
-  limitChargingChains: [1672, 688_689, 688_688],
+  chain: findChainTraits(1672),
 };
 
 /**

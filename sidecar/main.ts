@@ -4,6 +4,7 @@ import { systemClock } from "#daemon/clock.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
 import { guardNode } from "#gateway/guarded-node.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
 import { judgeVerdict } from "#status/verdict.ts";
@@ -30,7 +31,9 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const audit = resources.use(openSidecarAudit(settings, state, context));
   const events = auditEvents(createStoredEventLog(state.store, clock), audit);
   const names = createSettingNames(sidecarSettings.service, "gateway");
-  const guarded = await guardNode(settings, { context, clock, events, settingNames: names });
+  const { batchCallsMax } = resolveNodeLayout(settings.node).family.chain;
+  const guardedNode = { ...settings, node: { ...settings.node, batchCallsMax } };
+  const guarded = await guardNode(guardedNode, { context, clock, events, settingNames: names });
   const { board, charts, health, operations } = guarded;
   // The listener comes before the upkeep, so that a taken port is named before anything is done to the node.
   let upkeep: Upkeep | undefined;
