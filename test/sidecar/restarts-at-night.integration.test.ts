@@ -24,7 +24,7 @@ test("a writer that ends in the middle of node.conf while the node is restarted:
   const once = join(node.workspace, "once");
   await replaceOps(
     node,
-    `if [ "$1" = stop ] && [ ! -e ${once} ]; then touch ${once}; ./ops-itself "$@"; cp ../half.conf node.conf; exit 0; fi`,
+    `if [ "$1" = stop ] && [ ! -e ${once} ]; then touch ${once}; ./ops-itself "$@"; cp ${node.workspace}/half.conf ${node.configPath}; exit 0; fi`,
   );
   await using upkeep = await runUpkeep(node, patient, { stateDirectory });
   await upkeep.reason("RestartSettled", "Idle");
