@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { mayMount } from "#sidecar/testing/small-disk.ts";
 import type { Condition } from "#status/condition.ts";
@@ -36,7 +37,9 @@ const quick = {
 async function readReports(url: string | undefined) {
   const ask = async (path: string) => fetch(`${url}${path}`);
   const readyz = (await ask("/readyz")).status;
-  const status = (await (await ask("/status")).json()) as { verdict: Verdict; conditions: readonly Condition[] };
+  // The reference has the specification's names.
+  const text = (await (await ask("/status")).text()).replaceAll(/pharos(?=\.conf|_cli)/g, "node");
+  const status = JSON.parse(text) as { verdict: Verdict; conditions: readonly Condition[] };
   return { readyz, ...status, metrics: await (await ask("/metrics")).text() };
 }
 
@@ -55,6 +58,7 @@ async function startBeside(struck: StruckNode, settings: Readonly<Record<string,
   return runSidecar(node.workspace, {
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+    ...(testProfile === "pharos" ? { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" } : {}),
     ...quick,
     ...settings,
   });

@@ -130,7 +130,7 @@ test.each([
   [
     "lint refuses",
     (text: string) => text.replace(/"http_port": "(\d+)"/, '"http_port": "$1x"'),
-    /node\.conf:\d+:\d+ chain\.startup_config\.init_config\.http_port is "\d+x"; expected a port from 1 to 65535 as a string\. To fix it, write the port as a string, e\.g\. "18100"\./,
+    /(?:node|pharos)\.conf:\d+:\d+ chain\.startup_config\.init_config\.http_port is "\d+x"; expected a port from 1 to 65535 as a string\. To fix it, write the port as a string, e\.g\. "18100"\./,
   ],
   [
     "names a key file that is not there",

@@ -17,11 +17,12 @@ async function countResults(calls: number): Promise<number> {
 
 test("a node of the public family reports its commit and quantities, and refuses batches of more than 20 calls", async () => {
   const commit = expect.stringMatching(/^[0-9a-f]{9}$/) as string;
+  const quantity = expect.stringMatching(/^0x[0-9a-f]+$/) as string;
   const version = {
     binaryVersion: commit,
     protocolVersion: "0x1",
     currentSpecVersion: "0x1",
-    currentStableBlock: "0x1",
+    currentStableBlock: quantity,
   };
   expect(await node.ask("debug_protocolVersion")).toMatchObject(version);
   expect(await node.ask("web3_clientVersion")).toMatch(/^pharos\/[0-9a-f]{9}\/linux$/);
