@@ -74,12 +74,12 @@ async function strike(
   { upkeep, random, save }: Readonly<{ upkeep: UpkeepProcess; random: () => number; save: () => Promise<void> }>,
 ): Promise<boolean> {
   const before = await observeBefore(node);
-  const { restarts = 0 } = (await upkeep.ask()) ?? {};
   await save();
   const came = await until(`${kill.join(" in a ")}`, settledWithinMs, async () => {
     if (await isAt(kill, node, before)) return "there";
     const state = await upkeep.ask();
-    return state !== undefined && state.restarts > restarts && !state.isRestarting && "over";
+    const isOver = state?.isRight === true && !state.isRestarting && (await node.running()) === (await node.config());
+    return isOver && "over";
   });
   await sleep(random() * spreadMs);
   const [victim] = kill;
