@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 import { placeAmongPrograms, programsDirectory, programStarters } from "./test/support/programs/place.ts";
 
 /**
- * The upkeep's tests, which a node that is as rude as a node may be runs once more (`sidecar/testing/node-profile.ts`). Not
+ * The upkeep's tests, which run once more next to a node that is as rude as a node may be, and next to one of the public family (`sidecar/testing/node-profile.ts`). Not
  * test/sidecar/no-watches: no node runs there, it is about the kernel's watches.
  */
 const upkeepTests = [
@@ -28,7 +28,7 @@ export const sizedTests = [
   "test/resource-server/hand-over/hand-over.integration.test.ts",
   "test/sidecar/hand-over/{hand-over,kept-settings}.integration.test.ts",
   "test/facilitator/few-descriptors.integration.test.ts",
-  "test/sidecar/{corrupt-data,faults,few-descriptors,hanging-compiler,killed-at-each-step,killed-while-data-are-corrupt,no-descriptors,restarts-at-night,silent-name-server,slow-gateway,upkeep-of-devnet}.integration.test.ts",
+  "test/sidecar/{corrupt-data,faults,few-descriptors,hanging-compiler,killed-at-each-step,killed-while-data-are-corrupt,no-descriptors,pharos-kills,restarts-at-night,silent-name-server,slow-gateway,upkeep-of-devnet}.integration.test.ts",
   "test/sidecar/restore/restore.integration.test.ts",
   "test/sidecar/page/{page,page-actions,page-of-status,page-pictures,overview,runbook-pages}.integration.test.ts",
   "test/sidecar/upgrade/{killed-while-upgrading,restore-data}.integration.test.ts",
@@ -74,6 +74,8 @@ const startsCompiled = {
   env: { ...compiled, GATEHOUSE_TEST_PROGRAMS: programsDirectory },
 };
 
+const integration = { setupFiles, ...startsCompiled, testTimeout: 120_000, hookTimeout: 120_000 };
+
 const startCompiled = {
   name: "gatehouse-start-compiled",
   transform: (text: string, path: string) =>
@@ -82,7 +84,15 @@ const startCompiled = {
       : undefined,
 };
 
-const strict = { GATEHOUSE_DEVNET_PROFILE: "strict" };
+/**
+ * Profiles of the tests' nodes that the upkeep's tests run with once more (`npm test` has two files of each), and which of them not: those that are about a node
+ * which reports its release, where it reports the commit of its programs.
+ */
+const profiles = {
+  strict: [],
+  pharos: ["test/sidecar/upkeep/upkeep-{version,wrong-version}.integration.test.ts", "test/sidecar/upgrade/upgrade.*"],
+};
+const fiveMinutes = { testTimeout: 300_000, hookTimeout: 300_000 };
 const long = {
   ...compiled,
   GATEHOUSE_TEST_LONG: "yes",
@@ -96,8 +106,7 @@ const long = {
 const docker = {
   include: ["**/*.docker.test.ts"],
   globalSetup: ["test/infra/test-images.setup.ts"],
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
+  ...fiveMinutes,
 };
 
 /** They measure how long requests take, which another file's services would lengthen. */
@@ -110,8 +119,8 @@ const elsewhere = ["node_modules/**", ".gatehouse/**", "dist/**"];
  * A test file's name says its cost: `*.test.ts` is a unit test and stands next to its code, or in test/ where it is about several files, `*.integration.test.ts`
  * starts real services on free ports, `*.e2e.test.ts` runs the commands that a person types, `*.docker.test.ts` needs a Docker
  * engine, `*.package.test.ts` packs and installs, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and a few files of the upkeep next to a strict node
- * (`integration-strict`). `npm run test:long` runs the projects `long`, `long-fuzz` and `long-strict`: the long files, the
- * whole of what `npm test` runs a slice of, a million generated messages, and all of the upkeep's tests next to a strict node.
+ * and to one of the public family (`integration-strict`, `integration-pharos`). `npm run test:long` runs the projects `long`, `long-fuzz`, `long-strict` and `long-pharos`: the long
+ * files, the whole of what `npm test` runs a slice of, a million generated messages, and all of the upkeep's tests next to such nodes.
  */
 export default defineConfig({
   test: {
@@ -143,12 +152,9 @@ export default defineConfig({
         plugins: [startCompiled],
         test: {
           name: "integration",
-          setupFiles,
+          ...integration,
           include: ["**/*.integration.test.ts"],
           exclude: [...elsewhere, ...unsharedIntegrationTests],
-          ...startsCompiled,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
           // A separate process costs each file a second of CPU, most of it to load the same modules again.
           isolate: false,
         },
@@ -157,26 +163,20 @@ export default defineConfig({
         plugins: [startCompiled],
         test: {
           name: "integration-isolated",
-          setupFiles,
+          ...integration,
           include: unsharedIntegrationTests,
           exclude: elsewhere,
-          ...startsCompiled,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
         },
       },
-      {
+      ...Object.keys(profiles).map((profile) => ({
         plugins: [startCompiled],
         test: {
-          name: "integration-strict",
-          setupFiles,
+          name: `integration-${profile}`,
+          ...integration,
           include: ["test/sidecar/{upkeep/upkeep,upkeep-of-devnet}.integration.test.ts"],
-          ...startsCompiled,
-          env: { ...startsCompiled.env, ...strict },
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          env: { ...startsCompiled.env, GATEHOUSE_DEVNET_PROFILE: profile },
         },
-      },
+      })),
       {
         plugins: [startCompiled],
         test: {
@@ -223,8 +223,7 @@ export default defineConfig({
           include: ["**/*.long.test.ts", ...sizedTests],
           exclude: elsewhere,
           env: long,
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          ...fiveMinutes,
         },
       },
       {
@@ -234,15 +233,15 @@ export default defineConfig({
           env: { ...long, GATEHOUSE_FUZZ_RUNS: "1000000" },
         },
       },
-      {
+      ...Object.entries(profiles).map(([profile, exclude]) => ({
         test: {
-          name: "long-strict",
+          name: `long-${profile}`,
           include: upkeepTests,
-          env: { ...strict, ...long, GATEHOUSE_TEST_KILL_STRIDE: "5" },
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          exclude,
+          env: { GATEHOUSE_DEVNET_PROFILE: profile, ...long, GATEHOUSE_TEST_KILL_STRIDE: "5" },
+          ...fiveMinutes,
         },
-      },
+      })),
     ],
   },
 });

@@ -20,9 +20,10 @@ export const devnetSettings = defineSettings("devnet", essentials, {
   profile: nodeProfile
     .default("standard")
     .describe(
-      "strict: a node that reports its version, its errors and its pruning as sparsely as the specification lets it",
+      "strict: a node that reports its version, its errors and its pruning as sparsely as the specification lets it; " +
+        "pharos: one with the names, places and manners of the public family",
     )
-    .meta({ expected: "standard or strict" }),
+    .meta({ expected: "standard, strict or pharos" }),
   workspace: section({
     directory: filePath.default(".gatehouse/devnet").describe("Workspace of the node; made when absent"),
     nodeDirectory: z

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { formatArgument } from "#node/layout.ts";
 import { findRunningNode } from "#devnet/node/running-node.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 
@@ -11,8 +12,9 @@ type NodePlace = Readonly<{ directory: string; runDirectory: string }>;
 
 /** Folders of the node, and deadlines of its start and stop. */
 export type NodeProcessOptions = Readonly<{
-  /** Folder of `ops` and `node.conf`. */
-  binDirectory: string;
+  /** Folder of `ops`, and its configuration file. */
+  opsDirectory: string;
+  configPath: string;
   /** Folder of its process id. */
   runDirectory: string;
   startDeadlineMs: number;
@@ -25,18 +27,18 @@ export type NodeProcessOptions = Readonly<{
 export type NodeProcess = AsyncDisposable & Readonly<{ readyAfterMs: number }>;
 
 /**
- * Starts the node as an operator does (specification, "Node command line"): `./ops start --config ./node.conf` in its bin
- * directory; `ops` returns once the node answers.
+ * Starts the node as an operator does (specification, "Node command line"): `./ops start --config ./node.conf` in the
+ * directory of `ops`; `ops` returns once the node answers.
  *
  * @throws {StartupError} with the output of `ops`.
  */
 export async function startNode(options: NodeProcessOptions): Promise<NodeProcess> {
-  const { binDirectory, runDirectory, startDeadlineMs, signal } = options;
+  const { opsDirectory, configPath, runDirectory, startDeadlineMs, signal } = options;
   const startedAt = performance.now();
-  const stop = () => stopNode({ directory: binDirectory, runDirectory }, options.stopDeadlineMs);
+  const stop = () => stopNode({ directory: opsDirectory, runDirectory }, options.stopDeadlineMs);
   try {
-    await runOps(["start", "--config", "./node.conf"], {
-      directory: binDirectory,
+    await runOps(["start", "--config", formatArgument(configPath, opsDirectory)], {
+      directory: opsDirectory,
       deadlineMs: startDeadlineMs,
       signal,
     });
@@ -51,7 +53,7 @@ export async function startNode(options: NodeProcessOptions): Promise<NodeProces
 export async function stopLeftNode(workspace: string, stopDeadlineMs: number): Promise<void> {
   const runDirectory = join(workspace, "run");
   if (!existsSync(join(runDirectory, "node.pid"))) return;
-  const [ops] = globSync(["bin/ops", "*/domain/client/bin/ops"], { cwd: workspace });
+  const [ops] = globSync(["bin/ops", "ops", "*/domain/client/bin/ops"], { cwd: workspace });
   if (ops !== undefined) await stopNode({ directory: join(workspace, dirname(ops)), runDirectory }, stopDeadlineMs);
 }
 

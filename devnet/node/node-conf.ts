@@ -1,9 +1,10 @@
 import "#daemon/settings/describe-issue.ts";
 import { existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { z } from "zod";
 import { readRegularText, explainUnreadable } from "#daemon/files/regular-file.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { findPathsDirectory } from "#node/layout.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
 
 const portText = z
@@ -47,7 +48,7 @@ export type NodeConf = Readonly<{
 }>;
 
 /**
- * Reads `node.conf`: JSON, comments allowed. Relative paths start at the file's directory. Unknown keys are left alone.
+ * Reads `node.conf`: JSON, comments allowed. Relative paths start where the node's family has them start. Unknown keys are left alone.
  *
  * @throws {StartupError} when the file can't be read, is not JSON, misses something, or names a key file that is not there.
  */
@@ -59,7 +60,8 @@ export function readNodeConf(file: string): NodeConf {
     );
   }
   const { chain, storage } = parsed.data;
-  const at = (relative: string) => resolve(dirname(file), relative);
+  const directory = findPathsDirectory(file);
+  const at = (relative: string) => resolve(directory, relative);
   for (const [key, value] of Object.entries(chain.secret_config)) {
     if (!existsSync(at(value))) {
       throw new StartupError(`${file}: chain.secret_config.${key}: there is no file ${at(value)}; correct the path.`);

@@ -8,6 +8,8 @@ export type Node = Readonly<{
   version: string;
   /** Answer of `web3_clientVersion`; the devnet's own by default. */
   clientVersion?: string | undefined;
+  /** Commit that its programs were built from, which it reports instead of the version, with quantities for all numbers. */
+  commit?: string | undefined;
   /** Form of numbers for which the specification shows none; hexadecimal by default. */
   numbers?: "hexadecimal" | "decimal" | undefined;
 }>;

@@ -16,7 +16,13 @@ export type MessageHandler = Readonly<{
 /** Called once for each call, with a method of the table or `unknown`. */
 export type CallObserver = (method: string, outcome: "ok" | "error") => void;
 
-export type MessageHandlerParts = Readonly<{ methods: MethodTable; observe: CallObserver; log: Logger }>;
+export type MessageHandlerParts = Readonly<{
+  methods: MethodTable;
+  observe: CallObserver;
+  log: Logger;
+  /** Maximum number of calls in a batch; {@link batchCallsMax} by default. */
+  callsMax?: number | undefined;
+}>;
 
 /**
  * Creates the handler of a transport's messages: envelopes, batches, ids and errors as geth's `rpc` package has them. The calls
@@ -32,7 +38,7 @@ async function answerMessage(text: string, context: CallContext, parts: MessageH
   const { requests, ids, batch } = message;
   if (!batch) return answerOne(requests[0], ids[0], context, parts);
   if (requests.length === 0) return formatError(noId, { code: errorCode.invalidRequest, message: "empty batch" });
-  if (requests.length > batchCallsMax) {
+  if (requests.length > (parts.callsMax ?? batchCallsMax)) {
     const id = ids.find((candidate) => candidate !== undefined) ?? noId;
     return `[${formatError(id, { code: errorCode.invalidRequest, message: "batch too large" })}]`;
   }

@@ -1,10 +1,11 @@
 import { listen } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Anvil } from "../anvil/anvil.ts";
-import type { NodeProfile } from "../node-profile.ts";
+import { deriveCommit, findFamilyOfProfile, type NodeProfile } from "../node-profile.ts";
 import { createHttpEndpoint } from "./http-endpoint.ts";
 import { createMethodTable } from "./methods/method-table.ts";
 import { withPrunedStates } from "./evm/pruned-state.ts";
+import { withLogIndexOfTransaction } from "./log-index.ts";
 import { createMessageHandler, type CallObserver } from "./rpc-message.ts";
 import { createWebSocketEndpoint } from "./websocket-endpoint.ts";
 import { errorCode } from "./rpc-error.ts";
@@ -20,7 +21,7 @@ export type RpcServerOptions = Readonly<{
   webSocketPortSetting: string;
   /** The node's version, e.g. `0.16.2`: for `web3_clientVersion` and `debug_protocolVersion`. */
   version: string;
-  /** A strict node names another client, answers errors with their own HTTP status, and writes made-up numbers in decimal. */
+  /** A strict node names another client, answers errors with their own HTTP status, and writes made-up numbers in decimal; one of the public family has its manners. */
   profile?: NodeProfile;
 }>;
 
@@ -46,13 +47,19 @@ export async function startRpcServer(
   options: RpcServerOptions,
   { anvil, log, observeCall = () => undefined }: RpcServerDependencies,
 ): Promise<RpcServer> {
-  const isStrict = options.profile === "strict";
+  const { version, profile = "standard" } = options;
+  const isStrict = profile === "strict";
+  const family = findFamilyOfProfile(profile);
+  const chain = withPrunedStates(anvil);
+  const commit = family.versionedBy === "commit" ? deriveCommit(version, family) : undefined;
   const node = {
-    anvil: withPrunedStates(anvil),
-    version: options.version,
+    anvil: profile === "pharos" ? withLogIndexOfTransaction(chain) : chain,
+    version,
+    ...(commit === undefined ? {} : { commit, clientVersion: `${family.name}/${commit}/linux` }),
     ...(isStrict ? { clientVersion: strictClient, numbers: "decimal" as const } : {}),
   };
-  const handler = createMessageHandler({ methods: createMethodTable(node), observe: observeCall, log });
+  const callsMax = family.chain.batchCallsMax;
+  const handler = createMessageHandler({ methods: createMethodTable(node), observe: observeCall, log, callsMax });
   await using starting = new AsyncDisposableStack();
   const webSocket = createWebSocketEndpoint({ handler, node, log });
   const { host, httpPort, webSocketPort } = options;

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { formatLauncher, type LauncherName } from "../workspace/launcher.ts";
+import { locateWorkspace } from "../workspace/workspace.ts";
 import { releaseFile, type DevnetRelease } from "../workspace/node-parameters.ts";
 
 /** Behaviour of a new version. */
@@ -49,6 +50,7 @@ async function writeProgram(
   version: string,
   first: readonly string[],
 ): Promise<void> {
-  const [shebang = "", ...lines] = formatLauncher(name, version).split("\n");
+  const place = locateWorkspace({ directory: "/", version, nodeDirectory: "node" });
+  const [shebang = "", ...lines] = formatLauncher(name, place).split("\n");
   await writeFile(join(directory, name), [shebang, ...first, ...lines].join("\n"), { mode: 0o755 });
 }

@@ -1,5 +1,6 @@
-import { deriveBinDirectory, findReleaseOfText } from "#node/versions.ts";
+import { relative } from "node:path";
 import { locateProgramFile } from "../program-file.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** The programs of a node's bin directory. */
 export type LauncherName = "ops" | "node_cli";
@@ -10,15 +11,17 @@ const programs: Readonly<Record<LauncherName, string>> = {
 };
 
 /**
- * Formats the script that is `ops` or `node_cli` in a bin directory. It finds its workspace from its own place, so that
+ * Formats the script that is `ops` or `node_cli` in a workspace. It finds its workspace from its own place, so that
  * a workspace may be moved or mounted elsewhere, and hands it to the program together with the arguments.
  */
-export function formatLauncher(name: LauncherName, version: string): string {
-  const binDirectory = deriveBinDirectory(findReleaseOfText(version).layout, "node");
-  const up = binDirectory.split("/").fill("..").join("/");
+export function formatLauncher(
+  name: LauncherName,
+  { directory, binDirectory, opsDirectory }: Pick<Workspace, "directory" | "binDirectory" | "opsDirectory">,
+): string {
+  const up = relative(name === "ops" ? opsDirectory : binDirectory, directory);
   return [
     "#!/bin/sh",
-    `workspace=$(cd "$(dirname "$0")/${up}" && pwd -P) || exit 1`,
+    `workspace=$(cd "$(dirname "$0")/${up || "."}" && pwd -P) || exit 1`,
     // Compiled code is kept, so that the next start is faster.
     'export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$workspace/run/compile-cache}"',
     `exec ${quote(process.execPath)} ${quote(programs[name])} "$workspace" "$@"`,

@@ -1,16 +1,19 @@
+import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import type { NodeProfile } from "../node-profile.ts";
 import { prepareWorkspace } from "./prepare-workspace.ts";
 
-async function prepare(version: string, directory?: string) {
+async function prepare(version: string, directory?: string, profile: NodeProfile = "standard") {
   const at = directory ?? (await mkdtemp(join(tmpdir(), "gatehouse-workspace-")));
   if (directory === undefined) onTestFinished(() => rm(at, { recursive: true }));
   const chain = { listenHost: "127.0.0.1", chainId: 1672, blockTimeSeconds: 1, accounts: 0, fund: [] };
   return prepareWorkspace({
     directory: at,
-    parameters: { version, profile: "standard", opensAfterSeconds: 0, nodeDirectory: "node", ...chain },
+    parameters: { version, profile, opensAfterSeconds: 0, nodeDirectory: "node", ...chain },
     conf: {
       hostIp: "127.0.0.1",
       ports: { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 },
@@ -55,6 +58,18 @@ test("from v0.11 on the programs stand in bin/", async () => {
     },
     storage: { mygrid_conf: {}, mygrid_env: { storage_data_path: join(made.directory, "data") } },
   });
+});
+
+test("the public family's programs stand in bin/, and its configuration and ops at the root", async () => {
+  const made = await prepare("0.12.2", undefined, "pharos");
+  const at = (path: string) => join(made.directory, path);
+  expect(made).toMatchObject({ configPath: at("pharos.conf"), opsDirectory: made.directory, binDirectory: at("bin") });
+  for (const path of ["ops", "bin/pharos_cli", "bin/pharos_light"]) {
+    expect((await stat(at(path))).mode & 0o777).toBe(0o755);
+  }
+  expect((await promisify(execFile)(at("bin/pharos_light"), ["--version"])).stdout).toBe("f301031a\n");
+  expect(await conf(at("bin/VERSION"))).toMatchObject({ "Devnet-250101": { version: 1 } });
+  expect((await stat(at(".password"))).mode & 0o777).toBe(0o600);
 });
 
 test("before v0.11 they stand deep in the node's own directory", async () => {

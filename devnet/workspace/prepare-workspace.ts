@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { access, chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { nodeReleases } from "#node/versions.ts";
-import { formatLauncher, type LauncherName } from "./launcher.ts";
+import { deriveCommit, findFamilyOfProfile } from "../node-profile.ts";
+import { formatLauncher } from "./launcher.ts";
 import { formatNodeConf, type MonitorTarget, type NodePorts } from "./node-conf-template.ts";
 import { releaseFile, writeParameters, type NodeParameters } from "./node-parameters.ts";
 import { locateWorkspace, type Workspace } from "./workspace.ts";
@@ -40,26 +41,35 @@ export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promis
   await writeParameters(workspace.parametersPath, parameters);
   // The version of this call counts, not that of programs which were put there since the last call.
   await rm(join(workspace.binDirectory, releaseFile), { force: true });
-  await writeLauncher(workspace, "node_cli", parameters);
-  await writeLauncher(workspace, "ops", parameters);
+  await writePrograms(workspace, parameters);
   return workspace;
 }
 
-async function writeLauncher(
-  workspace: Workspace,
-  name: LauncherName,
-  { version, profile }: NodeParameters,
-): Promise<void> {
-  const path = join(workspace.binDirectory, name);
-  // A real node's programs stay as they were installed: no start writes them.
-  if (profile === "strict" && (await isPresent(path))) return;
-  await replaceFile(path, formatLauncher(name, version), { mode: 0o755 });
-  await chmod(path, 0o755);
+async function writePrograms(workspace: Workspace, { version, profile }: NodeParameters): Promise<void> {
+  const { binDirectory, opsDirectory, directory } = workspace;
+  const family = findFamilyOfProfile(profile);
+  const write = async (path: string, text: string) => {
+    // A real node's programs stay as they were installed: no start writes them.
+    if (profile === "strict" && (await isPresent(path))) return;
+    await replaceFile(path, text, { mode: 0o755 });
+    await chmod(path, 0o755);
+  };
+  await write(join(binDirectory, family.programs.tool), formatLauncher("node_cli", workspace));
+  await write(join(opsDirectory, "ops"), formatLauncher("ops", workspace));
+  if (family.programs.process === undefined) return;
+  // The node itself is started by `ops`; here it reports nothing but its commit.
+  const commit = `#!/bin/sh\n[ "$1" = --version ] && exec echo ${deriveCommit(version, family)}\necho "run ./ops start" >&2\nexit 1\n`;
+  await write(join(binDirectory, family.programs.process), commit);
+  await writeNew(join(directory, ".password"), `${randomBytes(16).toString("hex")}\n`, 0o600);
+  if (family.forksPath !== undefined) await writeNew(join(binDirectory, basename(family.forksPath)), forks, 0o644);
 }
 
-async function takeOverConf(workspace: Workspace, { nodeDirectory }: NodeParameters): Promise<void> {
+/** A schedule of forks, in the form of the public networks'. */
+const forks = `${JSON.stringify({ "Devnet-250101": { version: 1, epoch: 0 } }, null, 2)}\n`;
+
+async function takeOverConf(workspace: Workspace, { nodeDirectory, profile }: NodeParameters): Promise<void> {
   if (await isPresent(workspace.configPath)) return;
-  const place = { directory: workspace.directory, nodeDirectory };
+  const place = { directory: workspace.directory, nodeDirectory, profile };
   for (const { since } of nodeReleases.toReversed()) {
     const { configPath } = locateWorkspace({ ...place, version: since });
     if (await isPresent(configPath)) return copyFile(configPath, workspace.configPath);

@@ -1,5 +1,8 @@
 import { join } from "node:path";
-import { deriveBinDirectory, nodeReleases, findReleaseOfText, type NodeReleases } from "#node/versions.ts";
+import { nodeFamilies } from "#node/families.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
+import { nodeReleases, type NodeReleases } from "#node/versions.ts";
+import { findFamilyOfProfile, type NodeProfile } from "../node-profile.ts";
 
 /** Options of a workspace's layout. */
 export type WorkspacePlace = Readonly<{
@@ -8,13 +11,17 @@ export type WorkspacePlace = Readonly<{
   version: string;
   /** Name of the node's own directory, in the layout before v0.11 only. */
   nodeDirectory: string;
+  /** `standard` by default. */
+  profile?: NodeProfile;
 }>;
 
 /** Paths of a node's files; absolute if `directory` is. */
 export type Workspace = Readonly<{
   directory: string;
-  /** Holds `node_cli`, `ops` and `node.conf`. */
+  /** Holds the programs of the node, such as `node_cli`. */
   binDirectory: string;
+  /** Directory of `ops`, in which it is run. */
+  opsDirectory: string;
   configPath: string;
   dataDirectory: string;
   keyDirectory: string;
@@ -25,15 +32,19 @@ export type Workspace = Readonly<{
 
 /** Locates the files of a workspace by the layout of its node's version (specification, "Node command line"). */
 export function locateWorkspace(
-  { directory, version, nodeDirectory }: WorkspacePlace,
+  { directory, version, nodeDirectory, profile = "standard" }: WorkspacePlace,
   releases: NodeReleases = nodeReleases,
 ): Workspace {
-  const { layout } = findReleaseOfText(version, releases);
-  const binDirectory = join(directory, deriveBinDirectory(layout, nodeDirectory));
+  const { binDirectory, opsDirectory, configPath } = resolveNodeLayout(
+    { workspace: directory, nodeDirectory, version, family: findFamilyOfProfile(profile).name },
+    undefined,
+    { releases, families: nodeFamilies },
+  );
   return {
     directory,
     binDirectory,
-    configPath: join(binDirectory, "node.conf"),
+    opsDirectory,
+    configPath,
     dataDirectory: join(directory, "data"),
     keyDirectory: join(directory, "keys"),
     runDirectory: join(directory, "run"),

@@ -1,3 +1,4 @@
+import { pharosManners } from "./fake-pharos-programs.ts";
 import type { NodeProfile } from "./node-profile.ts";
 
 /** Options of a fake node's programs. These find their port in the workspace, so that a release can come to several nodes. */
@@ -10,28 +11,11 @@ export const blockTimeMs = 25;
 const strictOpensAfterMs = 400;
 const strictReportsAfterMs = 700;
 
-/** The node: JSON-RPC with a height that rises by itself. It reads node.conf at its start only. */
-export const nodeProgram = ({ profile }: FakePrograms) => `
-const { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } = require("node:fs");
-const { createServer } = require("node:http");
-const strict = ${profile === "strict"};
-const port = Number(readFileSync("../port", "utf8"));
-const beganMs = performance.now();
-const config = readFileSync("node.conf", "utf8");
-const version = readFileSync("../version", "utf8");
-appendFileSync("../starts.log", "x");
-if (config.includes("crash")) process.exit(3);
-if (existsSync("../data/chain") && readFileSync("../data/chain", "utf8") === "ruined") process.exit(4);
-writeFileSync("../node.pid", String(process.pid));
-rmSync("../stalled", { force: true });
-const frozen = config.includes("frozen");
-let height = 0;
-const advance = () => {
-  if (!existsSync("../stalled")) height = Math.floor(Date.now() / ${blockTimeMs}) % 1e9;
-  return height;
-};
-const protocolVersion = () => (strict && performance.now() - beganMs < ${strictReportsAfterMs} ? undefined : { binaryVersion: version });
-const answers = {
+/** Calls in a batch of the public family's node. */
+const pharosBatchMax = 20;
+
+/** Results by method, in the program below. */
+const answers = `const answers = {
   eth_blockNumber: () => "0x" + (frozen ? 5 : advance()).toString(16),
   eth_getBlockByNumber: ([asked]) => {
     const latest = frozen ? 5 : advance();
@@ -43,29 +27,67 @@ const answers = {
   },
   eth_chainId: () => "0x688",
   eth_syncing: () => false,
-  web3_clientVersion: () => (strict ? "Reth/v1.3.12-abc/x86_64-linux" : "fake/v" + version + "/test"),
+  web3_clientVersion: () => (pharos ? "pharos/" + commit + "/linux" : strict ? "Reth/v1.3.12-abc/x86_64-linux" : "fake/v" + version + "/test"),
   debug_protocolVersion: protocolVersion,
 };
-const server = createServer(async (request, response) => {
+`;
+
+/** The node: JSON-RPC with a height that rises by itself. It reads node.conf at its start only. */
+export const nodeProgram = ({ profile }: FakePrograms) => `
+const { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } = require("node:fs");
+const { createServer } = require("node:http");
+const strict = ${profile === "strict"};
+const pharos = ${profile === "pharos"};
+const beganMs = performance.now();
+const config = readFileSync(pharos ? process.argv[process.argv.indexOf("-c") + 1] : "node.conf", "utf8");
+// In a container, as in an image of the public family, it listens where its configuration says.
+const isAlone = !existsSync("../port");
+const port = Number(isAlone ? /"http_port": *"(\\d+)"/.exec(config)[1] : readFileSync("../port", "utf8"));
+const version = readFileSync("../version", "utf8");
+const commit = pharos ? require("node:crypto").createHash("sha256").update(version).digest("hex").slice(0, 9) : undefined;
+appendFileSync("../starts.log", "x");
+if (config.includes("crash")) process.exit(3);
+if (existsSync("../data/chain") && readFileSync("../data/chain", "utf8") === "ruined") process.exit(4);
+writeFileSync("../node.pid", String(process.pid));
+for (const mark of ["../stalled", "../stopping"]) rmSync(mark, { force: true });
+const frozen = config.includes("frozen");
+let height = 0;
+const advance = () => {
+  if (!existsSync("../stalled")) height = Math.floor(Date.now() / ${blockTimeMs}) % 1e9;
+  return height;
+};
+const ofPharos = () => ({ binaryVersion: commit, protocolVersion: "0x1", currentSpecVersion: "0x1", currentStableBlock: answers.eth_blockNumber(), higherSpecVersions: [] });
+const protocolVersion = () => (pharos ? ofPharos() : strict && performance.now() - beganMs < ${strictReportsAfterMs} ? undefined : { binaryVersion: version });
+${answers}const server = createServer(async (request, response) => {
   // It has no WebSocket.
   if (request.method !== "POST") return response.writeHead(404).end();
   let body = "";
   for await (const chunk of request) body += chunk;
-  const { method, id, params = [] } = JSON.parse(body);
-  const result = answers[method]?.(params);
-  if (result !== undefined) return response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
-  const code = answers[method] === undefined ? -32601 : -32000;
-  if (strict) response.statusCode = code === -32601 ? 404 : 503;
-  response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: "not available" } }));
+  const message = JSON.parse(body);
+  if (!Array.isArray(message)) {
+    const answer = answerCall(message);
+    if (strict && answer.error !== undefined) response.statusCode = answer.error.code === -32601 ? 404 : 503;
+    return response.end(JSON.stringify(answer));
+  }
+  const isTooLarge = message.length > (pharos ? ${pharosBatchMax} : 1000);
+  const refusal = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "the batch has too many calls" } };
+  response.end(JSON.stringify(isTooLarge ? refusal : message.map(answerCall)));
 });
+const answerCall = ({ method, id, params = [] }) => {
+  const result = answers[method]?.(params);
+  if (result !== undefined) return { jsonrpc: "2.0", id, result };
+  return { jsonrpc: "2.0", id, error: { code: answers[method] === undefined ? -32601 : -32000, message: "not available" } };
+};
 // Whole at once: tests read it while it is written.
 const show = () => {
   writeFileSync("../running.new", config);
   renameSync("../running.new", "../running.conf");
+  if (pharos) appendFileSync("../ran.log", JSON.stringify(config) + "\\n");
 };
-const open = () => server.listen(port, "127.0.0.1", show);
+const open = () => server.listen(port, isAlone ? "0.0.0.0" : "127.0.0.1", show);
 const opensAfter = existsSync("../opens-after") ? Number(readFileSync("../opens-after", "utf8")) : 0;
 setTimeout(open, Math.max(opensAfter, strict ? ${strictOpensAfterMs} : 0));
+${profile === "pharos" ? pharosManners(blockTimeMs) : ""}
 `;
 
 /**

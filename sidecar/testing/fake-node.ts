@@ -1,15 +1,13 @@
-import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
+import { basename, join } from "node:path";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { readUntil } from "#daemon/testing/until.ts";
-import { nodeCliProgram, nodeProgram, opsProgram } from "./fake-node-programs.ts";
-import { testProfile } from "./node-profile.ts";
-
-const run = promisify(execFile);
+import { findPharosProcesses, locateFakeNode, writePrograms, writeWorkspace } from "./fake-node-files.ts";
+import { testProfile, type NodeProfile } from "./node-profile.ts";
 
 /** A node's workspace with real executables, small enough for a test: its height rises by itself, and survives restarts. */
 export type FakeNode = AsyncDisposable &
@@ -17,6 +15,8 @@ export type FakeNode = AsyncDisposable &
     workspace: string;
     binDirectory: string;
     configPath: string;
+    /** Paths of its own `ops`, of its command-line tool, and of what it runs. */
+    programs: Readonly<{ ops: string; tool: string; node: string }>;
     httpUrl: string;
     /** Reads node.conf. */
     config: () => Promise<string>;
@@ -69,32 +69,39 @@ export async function buildFreePortConfig(): Promise<string> {
   return driftedConfig.replace("18100", String(port));
 }
 
+/** Options of a fake node: its profile, by default that of this run of the tests, and the directory that stands for its machine, by default its own workspace. */
+export type FakeNodeOptions = Readonly<{ profile?: NodeProfile; host?: string }>;
+
 /**
- * Creates a workspace in the layout of v0.11 and later, of a node of v0.16.2 with the profile of this run of the tests. A node whose
- * node.conf holds the word `crash` does not start; one with the word `frozen` answers but its height stays. One whose `data/chain` holds `ruined` ends at its
- * start; one that has `data/forked` has other blocks than before.
+ * Creates a workspace in the layout of v0.11 and later, of a node of v0.16.2. A node whose configuration holds the word `crash` does not start; one
+ * with the word `frozen` answers but its height stays. One whose `data/chain` holds `ruined` ends at its start; one that has `data/forked` has other
+ * blocks than before.
  */
-export async function createFakeNode(config = driftedConfig): Promise<FakeNode> {
-  const workspace = await mkdtemp(join(tmpdir(), "gatehouse-node-"));
-  const binDirectory = join(workspace, "bin");
-  await mkdir(binDirectory);
-  await mkdir(join(workspace, "data"));
-  const configPath = join(binDirectory, "node.conf");
-  await writeFile(configPath, config);
+export async function createFakeNode(config = driftedConfig, options: FakeNodeOptions = {}): Promise<FakeNode> {
+  const { profile = testProfile } = options;
+  const workspace = await mkdtemp(join(options.host ?? tmpdir(), "gatehouse-node-"));
+  const places = locateFakeNode(workspace, profile);
+  const { binDirectory, configPath, programs } = places;
   const [port = 0] = await findFreePorts(1);
-  const programs = { profile: testProfile };
-  await writeFile(join(workspace, "port"), String(port));
-  await writeScript(join(binDirectory, "node-process.cjs"), nodeProgram(programs));
-  await writeScript(join(binDirectory, "ops"), opsProgram(programs));
-  await writeScript(join(binDirectory, "node_cli"), nodeCliProgram(programs), "/bin/sh");
+  await writeWorkspace(places, { config, port, host: options.host ?? workspace });
   const install = (version: string) => writeFile(join(workspace, "version"), version);
   await install("0.16.2");
-  const ops = async (...words: readonly string[]) => run("./ops", words, { cwd: binDirectory });
+  const ops = async (...words: readonly string[]) => runOps(places.opsDirectory, words);
   const read = (name: string) => readFile(join(workspace, name), "utf8").catch(() => "");
+  const kill = async () => {
+    const pid = Number(await read("node.pid"));
+    if (pid > 0) endProcess(pid);
+  };
+  const waitForEnd = () =>
+    readUntil(
+      () => findPharosProcesses(workspace),
+      ({ length }) => length === 0,
+    );
   return {
     workspace,
     binDirectory,
     configPath,
+    programs,
     httpUrl: `http://127.0.0.1:${port}`,
     config: () => readFile(configPath, "utf8"),
     save: (text) => replaceFile(configPath, text),
@@ -103,13 +110,16 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
     opensAfter: (ms) => writeFile(join(workspace, "opens-after"), String(ms)),
     starts: async () => (await read("starts.log")).length,
     start: async () => {
-      await ops("start", "--config", "./node.conf");
+      await ops("start", "--config", `./${basename(configPath)}`);
       await readUntil(
         () => answers(port),
         (isAnswering) => isAnswering,
       );
     },
-    stop: async () => void (await ops("stop", "--force")),
+    stop: async () => {
+      await ops("stop", "--force");
+      await waitForEnd();
+    },
     install,
     release: async (version, kind) => {
       const directory = join(workspace, "releases", kind);
@@ -117,22 +127,25 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
       await writeFile(join(directory, "release-version"), version);
       const ruin =
         kind === "good" ? "" : `require("node:fs").writeFileSync("../data/chain", "ruined"); process.exit(3);`;
-      await writeScript(join(directory, "node-process.cjs"), ruin + rewriteForRelease(nodeProgram(programs)));
-      await writeScript(join(directory, "ops"), opsProgram(programs));
-      await writeScript(join(directory, "node_cli"), rewriteForRelease(nodeCliProgram(programs)), "/bin/sh");
+      await writePrograms(directory, profile, (program) => program.replaceAll("../version", "./release-version"), ruin);
       return directory;
     },
     version: () => readFile(join(binDirectory, "release-version"), "utf8").catch(() => read("version")),
-    kill: async () => {
-      const pid = Number(await read("node.pid"));
-      if (pid > 0) endProcess(pid);
-    },
+    kill,
     [Symbol.asyncDispose]: async () => {
-      const pid = Number(await read("node.pid"));
-      if (pid > 0) endProcess(pid);
+      await kill();
+      for (const pid of await findPharosProcesses(workspace)) endProcess(pid);
+      await waitForEnd();
       await rm(workspace, { recursive: true, force: true });
     },
   };
+}
+
+/** Runs `ops`; its output goes nowhere, since a node may go on with it. */
+async function runOps(directory: string, words: readonly string[]): Promise<void> {
+  const child = spawn(join(directory, "ops"), words, { cwd: directory, stdio: "ignore" });
+  const [status] = (await once(child, "exit")) as [number | null];
+  if (status !== 0) throw new Error(`ops ${words.join(" ")} ended with status ${status}`);
 }
 
 /** Starts a fake node with the configuration. */
@@ -161,18 +174,6 @@ function endProcess(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
-}
-
-/** Has a program read its version next to itself, as a release's does, and not in the workspace. */
-function rewriteForRelease(program: string): string {
-  return program.replaceAll("../version", "./release-version");
-}
-
-async function writeScript(path: string, body: string, interpreter = process.execPath): Promise<void> {
-  // The system takes what is behind the first space for an argument.
-  const first = interpreter.includes(" ") ? `/usr/bin/env -S "${interpreter}"` : interpreter;
-  await writeFile(path, `#!${first}\n${body}`);
-  await chmod(path, 0o755);
 }
 
 /** Has node.conf drift, in one step, so that a torn file can only be the upkeep's. */

@@ -21,6 +21,7 @@ import { listenControl } from "../upkeep/control/listen-control.ts";
 import { openUpkeepState, type UpkeepState } from "../upkeep/state/upkeep-state.ts";
 import { startUpkeep, type Upkeep } from "../upkeep/upkeep.ts";
 import type { FakeNode } from "./fake-node.ts";
+import { testProfile } from "./node-profile.ts";
 
 /** The upkeep of a node, as the sidecar composes it, without its listeners. */
 export type RunningUpkeep = AsyncDisposable &
@@ -57,6 +58,8 @@ export async function runUpkeep(
       GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "5000",
       GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "2500",
       GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
+      // A node of this family reports nothing but the commit of its programs.
+      ...(testProfile === "pharos" ? { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" } : {}),
       ...environment,
     },
   });

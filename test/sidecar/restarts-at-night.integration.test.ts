@@ -24,7 +24,7 @@ test("a writer that ends in the middle of node.conf while the node is restarted:
   const once = join(node.workspace, "once");
   await replaceOps(
     node,
-    `if [ "$1" = stop ] && [ ! -e ${once} ]; then touch ${once}; ./ops-itself "$@"; cp ../half.conf node.conf; exit 0; fi`,
+    `if [ "$1" = stop ] && [ ! -e ${once} ]; then touch ${once}; ./ops-itself "$@"; cp ${node.workspace}/half.conf ${node.configPath}; exit 0; fi`,
   );
   await using upkeep = await runUpkeep(node, patient, { stateDirectory });
   await upkeep.reason("RestartSettled", "Idle");
@@ -130,7 +130,7 @@ test.each([
   [
     "lint refuses",
     (text: string) => text.replace(/"http_port": "(\d+)"/, '"http_port": "$1x"'),
-    /node\.conf:\d+:\d+ chain\.startup_config\.init_config\.http_port is "\d+x"; expected a port from 1 to 65535 as a string\. To fix it, write the port as a string, e\.g\. "18100"\./,
+    /(?:node|pharos)\.conf:\d+:\d+ chain\.startup_config\.init_config\.http_port is "\d+x"; expected a port from 1 to 65535 as a string\. To fix it, write the port as a string, e\.g\. "18100"\./,
   ],
   [
     "names a key file that is not there",

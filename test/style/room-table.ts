@@ -63,8 +63,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
   },
   devnet: {
     what: "A node to develop against, a stand-in for the Pushgateway, and a sample upstream",
-    // What changes with the node's version stands once, and so does the parser of node.conf.
-    mayImport: ["daemon/**", "node/{versions,version-setting}.ts", "node/conf/parsed-text.ts"],
+    // What changes with the node's version or family stands once, and so does the parser of node.conf.
+    mayImport: ["daemon/**", "node/{families,layout,versions,version-setting}.ts", "node/conf/parsed-text.ts"],
   },
   policies: {
     what: "A Pulumi policy pack: what a deployment may not do",
@@ -108,7 +108,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "client/{pay,paying-fetch,exit-status}.ts",
       "node/lint/{lint-command,report/lint-document}.ts",
       // gatehouse upgrade --stack judges node.conf for a version, and asks a sidecar, as the sidecar and gatehouse status do.
-      "node/{versions,settled-block,lint/lint-config,lint/new-findings}.ts",
+      "node/{layout,versions,settled-block,lint/lint-config,lint/new-findings}.ts",
       "status/{request-status,status-command,top/top-command}.ts",
       // gatehouse dashboard and the stack serve one page about several services.
       "sidecar/overview/{overview,targets}.ts",

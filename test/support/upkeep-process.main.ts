@@ -5,7 +5,8 @@ import type { UpkeepProcessState, UpkeepRequest } from "./upkeep-process.ts";
 
 /**
  * The upkeep alone in a process that is there to be killed. Arguments: the node's workspace, its HTTP URL, the state directory, the
- * restart driver. Answers each message with how the node is; one with `killAt` sets the step at which the process ends.
+ * restart driver. Answers each message with how the node is; one with `killAt` sets the step at which the process ends, one with `command` does first what
+ * that command of `gatehouse` does.
  */
 const [workspace = "", httpUrl = "", stateDirectory = "", driver = ""] = process.argv.slice(2);
 
@@ -20,7 +21,10 @@ await using upkeep = await runUpkeep(
   },
   { stateDirectory },
 );
-process.on("message", ({ killAt }: UpkeepRequest) => void answer(killAt));
+process.on("message", ({ killAt, command }: UpkeepRequest) => {
+  if (command !== undefined) upkeep.upkeep.control[command]();
+  void answer(killAt);
+});
 await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));
 
 async function answer(killAt: number | undefined): Promise<void> {
@@ -30,6 +34,8 @@ async function answer(killAt: number | undefined): Promise<void> {
     isRight: getReason("ConfigCurrent") === "AsDesired" && (isSettled || getReason("RestartSettled") === "Idle"),
     corrections: await readMetric("gatehouse_node_config_corrections_total"),
     restarts: await readMetric("gatehouse_node_restarts_total"),
+    isRestarting: upkeep.state.restartInFlight.get() !== undefined,
+    held: upkeep.state.hold.get()?.message,
   };
   process.send?.(state);
 }

@@ -4,8 +4,8 @@ import { startKillableProcess, type KillableProcess } from "./killable-process.t
 import { findTestProgram } from "./programs/place.ts";
 import { until } from "#daemon/testing/until.ts";
 
-/** Request to the process; `killAt`: the step at which it is to end itself, see `armKillPoint`. */
-export type UpkeepRequest = Readonly<{ killAt?: number }>;
+/** Request to the process; `killAt`: the step at which it is to end itself, see `armKillPoint`; `command`: of `gatehouse`, for an operator. */
+export type UpkeepRequest = Readonly<{ killAt?: number; command?: "resume" | "restart" }>;
 
 /** State of the node as its upkeep sees it. */
 export type UpkeepProcessState = Readonly<{
@@ -14,6 +14,9 @@ export type UpkeepProcessState = Readonly<{
   /** Since the process started. */
   corrections: number;
   restarts: number;
+  isRestarting: boolean;
+  /** Message of the hold. */
+  held?: string | undefined;
 }>;
 
 /** The upkeep of a node in its own process, without the sidecar's other parts: quick to start, and there to be killed. */

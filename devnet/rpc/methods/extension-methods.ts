@@ -85,12 +85,13 @@ function countProposedBlocks(height: number, index: number): number {
 }
 
 /** Builds the answer: one specification version, which never changes; the stable block is the newest final one. */
-function buildProtocolVersion({ version }: Node, currentStableBlock: Hex | number) {
+function buildProtocolVersion({ version, commit }: Node, currentStableBlock: Hex | number) {
+  const one = commit === undefined ? 1 : "0x1";
   return {
-    binaryVersion: version,
-    currentSpecVersion: 1,
+    binaryVersion: commit ?? version,
+    currentSpecVersion: one,
     currentStableBlock,
     higherSpecVersions: [],
-    protocolVersion: 1,
+    protocolVersion: one,
   };
 }

@@ -5,8 +5,9 @@ import { createWriterLock, type WriterLock } from "./writer-lock.ts";
 import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { watchConfig, type ConfigWatch } from "./config-watch.ts";
+import { nodeFamilies } from "#node/families.ts";
 import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#node/layout.ts";
-import type { NodeVersion } from "#node/versions.ts";
+import { nodeReleases, type NodeVersion } from "#node/versions.ts";
 import { readWithDeadline } from "./with-deadline.ts";
 
 /** Place of the node, with the watch on its configuration and the right to write it. */
@@ -72,7 +73,9 @@ export function findNode(
       // The next calls query the file system without a time limit.
       const isHere = await isThere(layout.binDirectory);
       if (isHere === undefined) return { moved: false };
-      const next = resolveNodeLayout(settings, version);
+      // Where nothing is left that shows a family, the node is still of the one that it was of.
+      const families = [layout.family, ...nodeFamilies] as const;
+      const next = resolveNodeLayout(settings, version, { releases: nodeReleases, families });
       const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await isThere(next.binDirectory);
       if (isNextThere !== true && isHere) {
         return next.kind === layout.kind

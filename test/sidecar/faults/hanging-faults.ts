@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { mountHangingDisk } from "#sidecar/testing/small-disk.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
@@ -11,7 +11,7 @@ export const hangingFaults: readonly Fault[] = [
     what: "The file system of node.conf hangs (NFS without its server)",
     mounts: true,
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" }),
-    strike: ({ node, resources }) => Promise.resolve(resources.use(mountHangingDisk(node.binDirectory))),
+    strike: ({ node, resources }) => Promise.resolve(resources.use(mountHangingDisk(dirname(node.configPath)))),
     shown: {
       verdict: "unknown",
       condition: ["ConfigValid", "Hanging"],

@@ -223,7 +223,7 @@ export const nodeFaults: readonly Fault[] = [
         answersRpc({ ...goodAnswers, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }),
       ),
     }),
-    prepare: ({ node }) => writeFile(join(node.binDirectory, "node_cli"), "#!/bin/sh\nexit 3\n"),
+    prepare: ({ node }) => writeFile(node.programs.tool, "#!/bin/sh\nexit 3\n"),
     shown: {
       verdict: "wrong",
       condition: ["VersionAgreed", "VersionUnknown"],

@@ -1,5 +1,5 @@
 import { copyFile, open, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
@@ -34,9 +34,9 @@ export const restartFaults: readonly Fault[] = [
       GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "500",
       GATEHOUSE_SIDECAR_OPS_START: '["./start-it"]',
     }),
-    prepare: ({ node }) => copyFile("/bin/true", join(node.binDirectory, "start-it")),
+    prepare: ({ node }) => copyFile("/bin/true", join(dirname(node.programs.ops), "start-it")),
     strike: async (struck) => {
-      struck.resources.use(await open(join(struck.node.binDirectory, "start-it"), "r+"));
+      struck.resources.use(await open(join(dirname(struck.node.programs.ops), "start-it"), "r+"));
       await edited(struck);
     },
     shown: {
@@ -92,7 +92,7 @@ export const restartFaults: readonly Fault[] = [
   {
     what: "The program that stops and starts the node is not there",
     settings: () => ({ GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops" }),
-    strike: ({ node }) => rm(join(node.binDirectory, "ops")),
+    strike: ({ node }) => rm(node.programs.ops),
     shown: {
       verdict: "wrong",
       condition: ["RestartSettled", "ProgramMissing"],

@@ -1,5 +1,4 @@
 import { chmod, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
@@ -8,7 +7,7 @@ import type { Fault, StruckNode } from "./fault.ts";
 const toolIs =
   (script: string) =>
   async ({ node }: StruckNode) => {
-    const path = join(node.binDirectory, "node_cli");
+    const path = node.programs.tool;
     await rm(path);
     await writeFile(path, `#!/bin/sh\n${script}\n`);
     await chmod(path, 0o755);
@@ -45,20 +44,20 @@ export const upkeepFaults: readonly Fault[] = [
     "node_cli is not there",
     "NotFound",
     "…/node_cli is not there; set the program's name or put it there.",
-    ({ node }) => rm(join(node.binDirectory, "node_cli")),
+    ({ node }) => rm(node.programs.tool),
   ),
   tool(
     "node_cli may not be executed",
     "NotExecutable",
     "…/node_cli can't be executed (EACCES); run chmod +x on it.",
-    ({ node }) => chmod(join(node.binDirectory, "node_cli"), 0o644),
+    ({ node }) => chmod(node.programs.tool, 0o644),
   ),
   tool(
     "node_cli is a link that leads back to itself",
     "Failed",
     "…/node_cli can't be run (ELOOP): it is a link that leads back to itself; `ls -l …/node_cli` shows it. Put the program there.",
     async ({ node }) => {
-      const path = join(node.binDirectory, "node_cli");
+      const path = node.programs.tool;
       await rm(path);
       await symlink(path, path);
     },

@@ -20,7 +20,8 @@ export const patient = {
 const demands = `
 const { existsSync: isThere, readFileSync: readText } = require("node:fs");
 try {
-  const { chain, storage } = JSON.parse(readText("node.conf", "utf8"));
+  const given = process.argv[process.argv.indexOf("-c") + 1];
+  const { chain, storage } = JSON.parse(readText(process.argv.includes("-c") ? given : "node.conf", "utf8"));
   if (typeof storage.mygrid_conf !== "object" || !isThere(chain.secret_config.domain_key_path)) process.exit(3);
 } catch {
   process.exit(3);
@@ -33,9 +34,9 @@ async function startDemandingNode(): Promise<FakeNode> {
   const { chain, storage } = JSON.parse(writeOwnedConfig(node.workspace, "node-7")) as Record<string, object>;
   const config = JSON.stringify({ chain, storage: { ...storage, mygrid_conf: { size: 1 } } }, null, 2);
   await node.save(config.replace("storage_cetina_job_name", "pamir_cetina_job_name"));
-  await mkdir(join(node.workspace, "keys"));
+  await mkdir(join(node.workspace, "keys"), { recursive: true });
   for (const name of ["domain", "stabilizing"]) await writeFile(join(node.workspace, "keys", `${name}.key`), "a key");
-  const program = join(node.binDirectory, "node-process.cjs");
+  const program = node.programs.node;
   const [shebang = "", ...lines] = (await readFile(program, "utf8")).split("\n");
   await writeFile(program, [shebang, demands, ...lines].join("\n"));
   await node.start();

@@ -1,5 +1,5 @@
 import { rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname } from "node:path";
 import { expect, test } from "vitest";
 import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -12,10 +12,10 @@ const patient = {
 };
 
 /** A program before the node's own `ops` whose start ends with status 0, and whose node ends half a second later. */
-const crashesLate = `#!/bin/sh
-if [ "$1" = start ] && grep -q late-crash node.conf; then
-  setsid sh -c 'sleep 1; : late' >/dev/null 2>&1 &
-  echo $! > ../node.pid
+const crashesLate = ({ configPath, binDirectory, workspace }: FakeNode) => `#!/bin/sh
+if [ "$1" = start ] && grep -q late-crash ${configPath}; then
+  (cd ${binDirectory} && exec setsid sh -c 'sleep 1; : late') >/dev/null 2>&1 &
+  echo $! > ${workspace}/node.pid
   exit 0
 fi
 exec ./ops-itself "$@"
@@ -38,14 +38,14 @@ async function rolledBack(node: FakeNode, upkeep: RunningUpkeep): Promise<string
 }
 
 async function putBefore(node: FakeNode, script: string): Promise<void> {
-  const ops = join(node.binDirectory, "ops");
+  const { ops } = node.programs;
   await rename(ops, `${ops}-itself`);
   await writeFile(ops, script, { mode: 0o755 });
 }
 
 test.concurrent("ops: a node that crashes after a start that ended with status 0 is rolled back as soon as its process is gone", async () => {
   await using node = await startFakeNode();
-  await putBefore(node, crashesLate);
+  await putBefore(node, crashesLate(node));
   await using upkeep = await runUpkeep(node, patient);
   expect(await rolledBack(node, upkeep)).toContain("within 2500 ms after the restart: its process ended");
 });
@@ -57,8 +57,9 @@ test.concurrent.each([
   "compose, which lists %s: a container that ended after its restart is shown by docker compose ps",
   async (_, list) => {
     await using node = await startFakeNode();
-    await putBefore(node, crashesLate);
-    const script = `if grep -q late-crash node.conf && [ $(cat ../node.pid) -gt 0 ] && ! kill -0 $(cat ../node.pid) 2>/dev/null; then echo '${list("exited")}'; else echo '${list("running")}'; fi`;
+    await putBefore(node, crashesLate(node));
+    const pid = `$(cat ${node.workspace}/node.pid)`;
+    const script = `if grep -q late-crash ${node.configPath} && [ ${pid} -gt 0 ] && ! kill -0 ${pid} 2>/dev/null; then echo '${list("exited")}'; else echo '${list("running")}'; fi`;
     await using upkeep = await runUpkeep(node, {
       ...patient,
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
@@ -67,11 +68,11 @@ test.concurrent.each([
       GATEHOUSE_SIDECAR_COMPOSE_COMMAND: JSON.stringify([
         "sh",
         "-c",
-        "./ops stop --force; exec ./ops start --config ./node.conf",
+        `./ops stop --force; exec ./ops start --config ./${basename(node.configPath)}`,
       ]),
       GATEHOUSE_SIDECAR_COMPOSE_PS: JSON.stringify(["sh", "-c", script]),
       GATEHOUSE_SIDECAR_COMPOSE_SERVICE: "node",
-      GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: node.binDirectory,
+      GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: dirname(node.programs.ops),
     });
     expect(await rolledBack(node, upkeep)).toContain("within 2500 ms after the restart: its process ended");
   },

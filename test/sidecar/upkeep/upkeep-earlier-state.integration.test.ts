@@ -53,7 +53,7 @@ async function startRecordedNode({ version, nodeConf }: RecordedState): Promise<
     await node.install(version);
     await node.start();
     const enable = ["prune", "--c", node.configPath, "--enable_auto_prune"];
-    await promisify(execFile)("./node_cli", enable, { cwd: node.binDirectory });
+    await promisify(execFile)(node.programs.tool, enable, { cwd: node.binDirectory });
     return node;
   } catch (error) {
     await node[Symbol.asyncDispose]();

@@ -1,5 +1,5 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { driftedConfig, startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -43,21 +43,22 @@ test("a file that an editor saves by renaming is corrected, its mode stays", asy
 
 test("a file behind links, swapped as a ConfigMap is: the file behind is corrected, the links stay", async () => {
   await using node = await startFakeNode();
+  const [directory, file] = [dirname(node.configPath), basename(node.configPath)];
   const version = async (name: string, config: string) => {
-    await mkdir(join(node.binDirectory, name));
-    await writeFile(join(node.binDirectory, name, "node.conf"), config);
-    await symlink(name, join(node.binDirectory, "..next"));
-    await rename(join(node.binDirectory, "..next"), join(node.binDirectory, "..data"));
+    await mkdir(join(directory, name));
+    await writeFile(join(directory, name, file), config);
+    await symlink(name, join(directory, "..next"));
+    await rename(join(directory, "..next"), join(directory, "..data"));
   };
   await rm(node.configPath);
   await version("..1", driftedConfig);
-  await symlink(join("..data", "node.conf"), node.configPath);
+  await symlink(join("..data", file), node.configPath);
   await using upkeep = await runUpkeep(node, noRestart);
   await corrected(node, upkeep);
   await version("..2", driftedConfig.replace("node-7", "node-9"));
   const text = await readUntil(node.config, isCorrected);
   expect(text).toContain("node-9");
-  expect(await readFile(join(node.binDirectory, "..2", "node.conf"), "utf8")).toBe(text);
+  expect(await readFile(join(directory, "..2", file), "utf8")).toBe(text);
 });
 
 test("a folder that is deleted and made again gets its configuration back, and is watched again", async () => {
@@ -73,10 +74,13 @@ test("a folder that is deleted and made again gets its configuration back, and i
     GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
   });
   const good = await corrected(node, upkeep);
-  await rm(node.binDirectory, { recursive: true });
+  const directory = dirname(node.configPath);
+  await rm(directory, { recursive: true });
   const gone = await upkeep.reason("ConfigValid", "Vanished");
-  expect(gone.message).toContain("node.conf is not there; write it again, or set node.configPath to where it is.");
-  await mkdir(node.binDirectory);
+  expect(gone.message).toContain(
+    `${node.configPath} is not there; write it again, or set node.configPath to where it is.`,
+  );
+  await mkdir(directory);
   await upkeep.reason("ConfigValid", "Valid");
   expect(await node.config()).toBe(good);
   await writeFile(node.configPath, driftedConfig);
@@ -92,7 +96,11 @@ test("in observe mode nothing changes and everything is said", async () => {
   );
   await upkeep.reason("AutoPruneOn", "Off");
   expect(await node.config()).toBe(driftedConfig);
-  expect(upkeep.upkeep.configured().ok).toBe(true);
+  // After the first whole pass, which may come later than what was waited for.
+  await readUntil(
+    () => upkeep.upkeep.configured().ok,
+    (isConfigured) => isConfigured,
+  );
 });
 
 test("the last five versions are kept, readable by the owner only", async () => {
@@ -116,7 +124,8 @@ test("two sidecars for one file: the second one does not write, and says who doe
   await corrected(node, first);
   await using second = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "another" });
   const condition = await second.reason("SoleWriter", "Locked");
-  expect(condition.message).toMatch(/^Another process looks after .*node\.conf .*only one may write the file\.$/);
+  expect(condition.message).toMatch(/^Another process looks after .*only one may write the file\.$/);
+  expect(condition.message).toContain(`/${basename(node.configPath)} `);
   // The cause is named once.
   expect((await second.reason("ConfigCurrent", "Locked")).message).toMatch(
     /^node\.conf is not as desired, and this sidecar may not write it \(SoleWriter\): .*another/,

@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -50,7 +50,7 @@ mounting(
   async () => {
     await using node = await startOwnedNode("node-7");
     const keys = join(node.workspace, "keys");
-    await mkdir(keys);
+    await mkdir(keys, { recursive: true });
     await writeFile(join(keys, "domain.key"), "key");
     await using upkeep = await runUpkeep(node, quick);
     await upkeep.reason("RestartSettled", "Idle");
@@ -75,7 +75,7 @@ mounting(`a program on a disk that hangs is named, and neither passes nor the pr
   const tools = join(node.workspace, "tools");
   await mkdir(tools);
   const start = join(tools, "start");
-  await writeFile(start, "#!/bin/sh\n./ops start --config ./node.conf\n", { mode: 0o755 });
+  await writeFile(start, `#!/bin/sh\n./ops start --config ./${basename(node.configPath)}\n`, { mode: 0o755 });
   await using upkeep = await runUpkeep(node, { ...quick, GATEHOUSE_SIDECAR_OPS_START: JSON.stringify([start]) });
   await upkeep.reason("RestartSettled", "Idle");
   using hanging = mountHangingDisk(tools);

@@ -14,6 +14,7 @@ async function observeAfterRestartOf(instanceId: string) {
   const stateDirectory = join(node.workspace, "state");
   const environment = {
     GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.15.0",
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "kubernetes",
     GATEHOUSE_SIDECAR_KUBERNETES_POD: "node-0",
     GATEHOUSE_SIDECAR_KUBERNETES_API_URL: server.apiUrl,

@@ -16,7 +16,7 @@ case "$*" in
 esac
 exit 0
 `;
-  await writeFile(join(node.binDirectory, "node_cli"), program);
+  await writeFile(node.programs.tool, program);
   return {
     attempts: async () => (await readFile(place("attempts"), "utf8")).trim().split("\n").length,
     permit: () => writeFile(place("may-prune"), ""),

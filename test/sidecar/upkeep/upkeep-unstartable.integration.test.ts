@@ -1,5 +1,5 @@
 import { copyFile, open } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -7,7 +7,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 
 test("a start command that the system refuses to run leads to one roll-back and a hold that names the cause", async () => {
   await using node = await startFakeNode();
-  const busy = join(node.binDirectory, "start-it");
+  const busy = join(dirname(node.programs.ops), "start-it");
   await copyFile("/bin/true", busy);
   const writer = await open(busy, "r+");
   onTestFinished(() => writer.close());

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
@@ -229,9 +229,9 @@ test("a node whose process can't be seen is restarted when it has not answered f
     GATEHOUSE_SIDECAR_COMPOSE_COMMAND: JSON.stringify([
       "sh",
       "-c",
-      "./ops stop --force; exec ./ops start --config ./node.conf",
+      `./ops stop --force; exec ./ops start --config ./${basename(node.configPath)}`,
     ]),
-    GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: node.binDirectory,
+    GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: dirname(node.programs.ops),
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "2000",
   });
   await upkeep.reason("RestartSettled", "Idle");

@@ -1,15 +1,16 @@
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { readSettings } from "#daemon/settings/settings.ts";
+import { findRunningNode } from "#devnet/node/running-node.ts";
 import { prepareNode } from "#devnet/prepared-node.ts";
 import { devnetSettings } from "#devnet/settings.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import { formatArgument } from "#node/layout.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
-
-const run = promisify(execFile);
 
 /** A devnet node in its own workspace, started by its own `ops`. */
 export type DevnetWorkspace = AsyncDisposable &
@@ -44,8 +45,21 @@ export async function startDevnetWorkspace(version: string): Promise<DevnetWorks
   };
   let place = await prepare(version);
   const { configPath } = place;
-  const start = async () => run("./ops", ["start", "--config", "./node.conf"], { cwd: place.binDirectory });
-  const stop = async () => run("./ops", ["stop", "--force"], { cwd: place.binDirectory });
+  const run = async (...words: readonly string[]) => {
+    const [status] = (await once(
+      spawn(join(place.opsDirectory, "ops"), words, { cwd: place.opsDirectory, stdio: "ignore" }),
+      "exit",
+    )) as [number];
+    if (status !== 0) throw new Error(`./ops ${words.join(" ")} ended with status ${status}`);
+  };
+  const start = async () => {
+    await run("start", "--config", formatArgument(place.configPath, place.opsDirectory));
+    if (testProfile === "pharos") await until("the node runs", generousMs, () => findRunningNode(place.runDirectory));
+  };
+  const stop = async () => {
+    await run("stop", "--force");
+    await until("the node is gone", generousMs, async () => (await findRunningNode(place.runDirectory)) === undefined);
+  };
   await start();
   return {
     workspace,

@@ -1,0 +1,88 @@
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { nodeCliProgram, nodeProgram, opsProgram } from "./fake-node-programs.ts";
+import { pharosCli, pharosForks, pharosLauncher, pharosOps, pharosProcess } from "./fake-pharos-programs.ts";
+import type { NodeProfile } from "./node-profile.ts";
+
+/** Places of a fake node's files, by its profile. */
+export type FakePlaces = Readonly<{
+  workspace: string;
+  profile: NodeProfile;
+  binDirectory: string;
+  opsDirectory: string;
+  configPath: string;
+  programs: Readonly<{ ops: string; tool: string; node: string }>;
+}>;
+
+/** Locates the files of a fake node. */
+export function locateFakeNode(workspace: string, profile: NodeProfile): FakePlaces {
+  const binDirectory = join(workspace, "bin");
+  const [opsDirectory, config, tool, node] =
+    profile === "pharos"
+      ? [workspace, "pharos.conf", "pharos_cli", `${pharosProcess}.cjs`]
+      : [binDirectory, "node.conf", "node_cli", "node-process.cjs"];
+  const programs = { ops: join(opsDirectory, "ops"), tool: join(binDirectory, tool), node: join(binDirectory, node) };
+  return { workspace, profile, binDirectory, opsDirectory, configPath: join(opsDirectory, config), programs };
+}
+
+/** Writes the workspace of a fake node: its configuration, programs and keys. `host` is the directory that stands for its machine. */
+export async function writeWorkspace(
+  { workspace, profile, binDirectory, configPath }: FakePlaces,
+  { config, port, host }: Readonly<{ config: string; port: number; host: string }>,
+): Promise<void> {
+  await mkdir(binDirectory);
+  await mkdir(join(workspace, "data"));
+  await writeFile(configPath, config);
+  await writeFile(join(workspace, "port"), String(port));
+  await writePrograms(binDirectory, profile);
+  if (profile !== "pharos") return;
+  await writeScript(join(workspace, "ops"), pharosOps, "/bin/sh");
+  await writeFile(join(workspace, "host"), host);
+  await writeFile(join(workspace, ".password"), "a password\n", { mode: 0o600 });
+  await writeFile(join(workspace, "genesis.conf"), "{}\n");
+  await writeFile(join(binDirectory, "VERSION"), pharosForks);
+  await mkdir(join(workspace, "keys"));
+  for (const name of ["domain.key", "stabilizing.key"])
+    await writeFile(join(workspace, "keys", name), `${name} of ${workspace}\n`);
+}
+
+/** Writes a node's programs into the directory of a node or of a release; `first` are words of the node's own before all others. */
+export async function writePrograms(
+  directory: string,
+  profile: NodeProfile,
+  rewrite = (program: string) => program,
+  first = "",
+): Promise<void> {
+  const node = first + rewrite(nodeProgram({ profile }));
+  const write = (name: string, body: string, interpreter?: string) =>
+    writeScript(join(directory, name), body, interpreter);
+  if (profile === "pharos") {
+    await write(`${pharosProcess}.cjs`, node);
+    await write(pharosProcess, rewrite(pharosLauncher(process.execPath)), "/bin/sh");
+    return write("pharos_cli", rewrite(pharosCli), "/bin/sh");
+  }
+  await write("node-process.cjs", node);
+  await write("ops", opsProgram({ profile }));
+  await write("node_cli", rewrite(nodeCliProgram({ profile })), "/bin/sh");
+}
+
+/** Writes a program with its interpreter. */
+export async function writeScript(path: string, body: string, interpreter = process.execPath): Promise<void> {
+  // The system takes what is behind the first space for an argument.
+  const start = interpreter.includes(" ") ? `/usr/bin/env -S "${interpreter}"` : interpreter;
+  await writeFile(path, `#!${start}\n${body}`);
+  await chmod(path, 0o755);
+}
+
+/** Finds the running processes of the public family's nodes whose command lines have all of these words, whatever started them. */
+export async function findPharosProcesses(...words: readonly string[]): Promise<readonly number[]> {
+  const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      // One that has ended meanwhile, or waits for its parent, has no command line.
+      const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+      return [pharosProcess, ...words].every((word) => line.includes(word)) ? [Number(pid)] : [];
+    }),
+  );
+  return found.flat();
+}

@@ -1,0 +1,138 @@
+/** Name that the command line of every node of the family holds. */
+export const pharosProcess = "pharos_light";
+
+/**
+ * The node's program of the public family: with `-d` it goes on in the background, it prints the commit that it was built from, and ends if another
+ * process holds its data. The lock is the kernel's, and so gone with the process; `../lock-lingers-seconds` has it stay so long after that, as while
+ * the kernel writes a large process's pages.
+ */
+export const pharosLauncher = (node: string) => `
+case " $* " in *" --version "*)
+  printf '%s' "$(cat "$(dirname "$0")/../version")" | sha256sum | cut -c 1-9
+  exit 0 ;;
+esac
+case " $* " in *" -d "*)
+  if [ -z "$FORKED" ]; then
+    FORKED=1 setsid "$0" "$@" &
+    exit 0
+  fi ;;
+esac
+config=
+for word in "$@"; do
+  [ "$last" = -c ] && config=$word
+  last=$word
+done
+[ -n "$CONSENSUS_KEY_PWD" ] || { echo "CONSENSUS_KEY_PWD, the password of the keys, is missing" >&2; exit 1; }
+data=$(sed -n 's/.*"storage_data_path" *: *"\\([^"]*\\)".*/\\1/p' "$config" | head -n 1)
+mkdir -p "\${data:=../data}" || exit 1
+exec 9>>"$data/LOCK"
+if ! flock -n 9; then
+  printf x >>../locked-out.log
+  echo "$data is in use by another process" >&2
+  exit 1
+fi
+if [ -e ../lock-lingers-seconds ]; then
+  seconds=$(cat ../lock-lingers-seconds)
+  cd / && setsid sh -c 'while readlink "/proc/$1/exe"; do sleep 0.02; done; sleep "$2"' keeper $$ "$seconds" >/dev/null 2>&1 &
+fi
+exec '${node}' "$0.cjs" "$@"
+`;
+
+/** Time that the node goes on, with new blocks, after it was told to stop. */
+const stopsAfterMs = 300;
+
+/** Manners of the node itself: a line for each block on its standard output, and an end that takes its time. */
+export const pharosManners = (blockTimeMs: number) => `
+// As a program that is not Node, which ignores it, is ended by SIGPIPE; and a pipe that nobody reads has it stand still.
+const print = (line) => {
+  try { writeSync(1, line + "\\n"); } catch { process.exit(141); }
+};
+setInterval(() => print("block " + advance()), ${blockTimeMs});
+const stopsAfter = existsSync("../stops-after") ? Number(readFileSync("../stops-after", "utf8")) : ${stopsAfterMs};
+process.once("SIGTERM", () => {
+  writeFileSync("../stopping", "");
+  setTimeout(() => process.exit(0), stopsAfter);
+});
+`;
+
+/**
+ * The start and stop of the public family's node. The start returns at once and with status 0, also if the node ends at once, and hands its own standard
+ * output on to it. The stop signals every process whose command line has the node's name, waits for none, and ends with status 0. Here it stays within the
+ * directory in \`./host\`, which stands for the machine: the nodes of other tests run on the same one.
+ */
+export const pharosOps = `
+case $1 in
+start)
+  config=$(readlink -f "\${3:-./conf/pharos.conf}")
+  [ -f "$config" ] || { echo "no configuration at $config" >&2; exit 1; }
+  [ -x ./bin/${pharosProcess} ] || { echo "no program at ./bin/${pharosProcess}" >&2; exit 1; }
+  [ -f ./.password ] && CONSENSUS_KEY_PWD=$(cat ./.password) && export CONSENSUS_KEY_PWD
+  echo "starting: $config"
+  bash -c "cd ./bin && ./${pharosProcess} -c $config -d" &
+  echo "started" ;;
+stop)
+  signal=TERM
+  case $2 in --force|-f) signal=KILL ;; esac
+  for file in $(grep -lsF ${pharosProcess} /proc/[0-9]*/cmdline | xargs -r grep -lsF "$(cat ./host)"); do
+    pid=\${file#/proc/}
+    kill -$signal "\${pid%/cmdline}" 2>/dev/null && echo "$signal sent to \${pid%/cmdline}"
+  done
+  exit 0 ;;
+generate-keys)
+  for name in domain stabilizing; do head -c 32 /dev/urandom | od -An -tx1 >"$3/$name.key"; done ;;
+*)
+  echo "start, stop or generate-keys?" >&2
+  exit 1 ;;
+esac
+`;
+
+/**
+ * The command-line tool of the public family, run next to the node's program. It prints no version. Its genesis makes the data of a new node, and ends
+ * without the schedule of the forks.
+ */
+export const pharosCli = `
+if [ "$1" = genesis ]; then
+  [ -f ./VERSION ] && [ -f "$5" ] || { echo "no VERSION or no genesis" >&2; exit 1; }
+  mkdir -p ../data/meta_store ../data/public
+  exit 0
+fi
+[ "$1" = prune ] && [ "$2" = --c ] || { echo "usage: prune --c FILE --get|--enable_auto_prune" >&2; exit 1; }
+[ -x ./${pharosProcess} ] || { echo "run it in the directory of the programs" >&2; exit 1; }
+[ -f "$3" ] || { echo "no configuration at $3" >&2; exit 1; }
+[ "$4" = --enable_auto_prune ] && printf 1 >../pruning
+on=0
+[ -e ../pruning ] && on=1
+printf 'PruneInfo:\\nenable_auto_prune: %s\\nauto_prune_reserved_window: 100000\\nprune_reserved_version: 1\\nflushed_version: 2\\nreal_prune_reserved_version: 1\\n' $on
+`;
+
+/** Schedule of the forks, as the family's network publishes it. */
+export const pharosForks = `{ "Test-250101": { "version": 1, "epoch": 0 } }\n`;
+
+/**
+ * Entry point of the family's image. At each start it replaces the programs in `/data/bin` by the image's own, and keeps the operator's VERSION; without keys it makes
+ * new ones, and is another node then.
+ */
+export const pharosEntryPoint = `
+set -e
+keys=\${KEYS_DIR:-/data/keys}
+config=\${PHAROS_CONF:-/data/pharos.conf}
+genesis=\${GENESIS_CONF:-/data/genesis.conf}
+[ ! -f /data/bin/VERSION ] || cp /data/bin/VERSION /tmp/VERSION
+rm -rf /data/bin
+cp -r /app/bin /data/bin
+cp /app/ops /data/ops
+[ ! -f /tmp/VERSION ] || mv /tmp/VERSION /data/bin/VERSION
+[ -f "$config" ] || { echo "no configuration at $config" >&2; exit 1; }
+[ -n "$CONSENSUS_KEY_PWD" ] || { echo "CONSENSUS_KEY_PWD is missing" >&2; exit 1; }
+export PORTAL_SSL_PWD="\${PORTAL_SSL_PWD:-$CONSENSUS_KEY_PWD}"
+if [ ! -f "$keys/domain.key" ] || [ ! -f "$keys/stabilizing.key" ]; then
+  mkdir -p "$keys"
+  /data/ops generate-keys -o "$keys"
+fi
+cd /data/bin
+if [ ! -d "\${DATA_DIR:-/data/data}/meta_store" ]; then
+  [ -f "$genesis" ] || { echo "no genesis at $genesis" >&2; exit 1; }
+  ./pharos_cli genesis -c "$config" -g "$genesis"
+fi
+exec ./${pharosProcess} -c "$config"
+`;

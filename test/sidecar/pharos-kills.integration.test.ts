@@ -1,0 +1,149 @@
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { findPharosProcesses } from "#sidecar/testing/fake-node-files.ts";
+import { until } from "#daemon/testing/until.ts";
+import { createRandom } from "../support/seeded-random.ts";
+import { isLong, seed } from "../support/run-size.ts";
+import { startUpkeepProcess, type UpkeepProcess } from "../support/upkeep-process.ts";
+import { findVictims, isAt, kills, listRuns, observeBefore, type Kill } from "./pharos-kills/instants.ts";
+
+const count = isLong ? 200 : 6;
+
+/** Nodes that are killed at once, on one machine: most of the time each waits. */
+const nodesAtOnce = isLong ? 4 : 3;
+
+/** Longest time from an instant to its kill. */
+const spreadMs = 150;
+const settledWithinMs = 60_000;
+
+/** A configuration that needs no correction. */
+const desired = driftedConfig
+  .replace("enable_pamir_cetina", "storage_enable_cetina")
+  .replaceAll('"pamir_cetina', '"storage_cetina');
+
+/** Slows `ops` down, so that it can be met while it runs. */
+async function slowOps({ programs }: FakeNode): Promise<void> {
+  await rename(programs.ops, `${programs.ops}-itself`);
+  await writeFile(programs.ops, `#!/bin/sh\nsleep 0.1\n./ops-itself "$@"\nstatus=$?\nsleep 0.1\nexit $status\n`, {
+    mode: 0o755,
+  });
+}
+
+/** Watches how many processes at once run a node below a directory, until it is disposed of. */
+function watchOverlap(node: FakeNode) {
+  const stop = new AbortController();
+  let most = 0;
+  const watching = (async () => {
+    while (!stop.signal.aborted) {
+      most = Math.max(most, (await findPharosProcesses(basename(node.programs.node), node.workspace)).length);
+      await sleep(10);
+    }
+  })();
+  return {
+    most: () => most,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await watching;
+    },
+  };
+}
+
+/** Waits until nothing is left to do; does what an operator does about a hold, and about a node that was killed when its restart was over. */
+async function settle(upkeep: UpkeepProcess, node: FakeNode): Promise<void> {
+  let idle = 0;
+  await until("the node runs, and is right", settledWithinMs, async () => {
+    const state = await upkeep.ask();
+    if (state === undefined) throw new Error("the sidecar has ended");
+    const runs =
+      (await findPharosProcesses(node.workspace)).length === 1 && (await node.config()) === (await node.running());
+    if (state.held !== undefined && !state.isRestarting) await upkeep.ask({ command: "resume" });
+    idle = state.isRight && !state.isRestarting && state.held === undefined && !runs ? idle + 1 : 0;
+    if (idle === 20) await upkeep.ask({ command: "restart" });
+    return state.isRight && !state.isRestarting && state.held === undefined && runs;
+  });
+}
+
+/** Has the restart get to an instant, and then kills; returns whether it got there. */
+async function strike(
+  kill: Kill,
+  node: FakeNode,
+  { upkeep, random, save }: Readonly<{ upkeep: UpkeepProcess; random: () => number; save: () => Promise<void> }>,
+): Promise<boolean> {
+  const before = await observeBefore(node);
+  await save();
+  const came = await until(`${kill.join(" in a ")}`, settledWithinMs, async () => {
+    if (await isAt(kill, node, before)) return "there";
+    const state = await upkeep.ask();
+    const isOver = state?.isRight === true && !state.isRestarting && (await node.running()) === (await node.config());
+    return isOver && "over";
+  });
+  await sleep(random() * spreadMs);
+  const [victim] = kill;
+  if (victim === "sidecar") await upkeep.kill();
+  else for (const pid of await findVictims(victim, node)) endIfRunning(pid);
+  return came === "there";
+}
+
+function endIfRunning(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+/** Kills one after the other at a node, and checks after each that one process runs it, and that what is remembered has run. */
+async function killAgainAndAgain(node: FakeNode, times: number, random: () => number): Promise<readonly string[]> {
+  await using overlap = watchOverlap(node);
+  await using resources = new AsyncDisposableStack();
+  let upkeep = startUpkeepProcess(node, "ops");
+  resources.defer(() => upkeep.kill());
+  const came: string[] = [];
+  for (let at = 0; at < times; at += 1) {
+    const kill = kills[Math.floor(random() * kills.length)] ?? kills[0];
+    const name = `${kill.join(" in a ")}, kill ${at} of ${basename(node.workspace)}, seed ${seed}`;
+    const fail = (cause: unknown) => expect.fail(`${name}: ${describeError(cause)}`);
+    await settle(upkeep, node).catch(fail);
+    await writeFile(join(node.workspace, "lock-lingers-seconds"), random() < 0.3 ? "1" : "0");
+    const value = random() < 0.3 ? '"crash"' : `${at + 1}`;
+    const text = (await node.config()).replace(/"big": \S+/, `"big": ${value}`);
+    if (await strike(kill, node, { upkeep, random, save: () => node.save(text) }).catch(fail)) came.push(kill.join());
+    if (kill[0] === "sidecar") upkeep = startUpkeepProcess(node, "ops");
+    await settle(upkeep, node).catch(fail);
+    const remembered = await readFile(join(node.workspace, "state", "healthy.conf"), "utf8").catch(() => undefined);
+    if (remembered !== undefined) expect(await listRuns(node), `remembered: ${name}`).toContain(remembered);
+    expect(overlap.most(), `processes of the node at once: ${name}`).toBe(1);
+  }
+  return came;
+}
+
+function describeError(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause === undefined ? message : `${message} (${describeError(cause)})`;
+}
+
+test(
+  `${count} kills of sidecar, node and ops, in a stop, a start and a verification (seed ${seed}): one node runs at the end, only what ran is remembered, and the neighbours' nodes are untouched`,
+  async () => {
+    const host = await mkdtemp(join(tmpdir(), "gatehouse-host-"));
+    await using resources = new AsyncDisposableStack();
+    resources.defer(() => rm(host, { recursive: true, force: true }));
+    const create = async () => resources.use(await createFakeNode(desired, { profile: "pharos", host }));
+    const neighbour = await create();
+    await neighbour.start();
+    const untouched = await findPharosProcesses(neighbour.workspace);
+    const nodes = await Promise.all(Array.from({ length: nodesAtOnce }, create));
+    for (const node of nodes) await slowOps(node).then(() => node.start());
+    const killed = nodes.map((node, at) => killAgainAndAgain(node, count / nodesAtOnce, createRandom(seed + at)));
+    const came = (await Promise.all(killed)).flat();
+    expect(await findPharosProcesses(neighbour.workspace)).toEqual(untouched);
+    expect(await neighbour.starts()).toBe(1);
+    // With so many kills, each of those that can be has been made.
+    if (isLong) expect([...new Set(came)].toSorted()).toEqual(kills.map((kill) => kill.join()).toSorted());
+  },
+  isLong ? 3_600_000 : 120_000,
+);

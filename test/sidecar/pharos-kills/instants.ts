@@ -1,0 +1,60 @@
+import { readFile, readdir, readlink } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { findPharosProcesses } from "#sidecar/testing/fake-node-files.ts";
+import type { FakeNode } from "#sidecar/testing/fake-node.ts";
+
+/** Processes that are killed, and when: each of them in a stop, in a start and in a verification, as far as it runs then. */
+export const kills = [
+  ["sidecar", "stop"],
+  ["sidecar", "start"],
+  ["sidecar", "verification"],
+  ["node", "stop"],
+  ["node", "start"],
+  ["node", "verification"],
+  ["ops", "start"],
+] as const;
+
+export type Kill = (typeof kills)[number];
+
+/** State of a node before a restart, which the instants of that one are told from. */
+export type BeforeRestart = Readonly<{ pids: readonly number[]; runs: number }>;
+
+export async function observeBefore(node: FakeNode): Promise<BeforeRestart> {
+  return { pids: await findPharosProcesses(node.workspace), runs: (await listRuns(node)).length };
+}
+
+/** Whether a restart has got to an instant: the old node was told to stop or is gone, a new one is there, or answers; or `ops` runs. */
+export async function isAt([victim, instant]: Kill, node: FakeNode, before: BeforeRestart): Promise<boolean> {
+  if (victim === "ops") return (await findOps(node)).length > 0;
+  if (instant === "verification") return (await listRuns(node)).length > before.runs;
+  const now = await findPharosProcesses(node.workspace);
+  if (instant === "start") return now.some((pid) => !before.pids.includes(pid));
+  return existsSync(join(node.workspace, "stopping")) || !before.pids.every((pid) => now.includes(pid));
+}
+
+/** Finds the processes to kill. */
+export async function findVictims(victim: "node" | "ops", node: FakeNode): Promise<readonly number[]> {
+  return victim === "ops" ? findOps(node) : findPharosProcesses(node.workspace);
+}
+
+/** Lists the configurations that the node has run with, until its port was open. */
+export async function listRuns({ workspace }: FakeNode): Promise<readonly string[]> {
+  const text = await readFile(join(workspace, "ran.log"), "utf8").catch(() => "");
+  return text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as string);
+}
+
+async function findOps({ workspace }: FakeNode): Promise<readonly number[]> {
+  const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+      if (!line.includes("./ops")) return [];
+      return (await readlink(`/proc/${pid}/cwd`).catch(() => "")) === workspace ? [Number(pid)] : [];
+    }),
+  );
+  return found.flat();
+}
