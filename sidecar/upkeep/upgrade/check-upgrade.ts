@@ -4,7 +4,7 @@ import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
-import type { NodeVersion } from "#node/versions.ts";
+import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { NodePlace } from "../config/node-place.ts";
@@ -68,7 +68,8 @@ export async function checkUpgrade(
     ...(before === undefined ? [noAnswer] : []),
   ];
   const doubts = isCopiedFirst ? await findDoubts(stores, settings) : [];
-  const warnings = [...config.warnings, ...(await findNodeWarnings(before, dependencies)), ...doubts];
+  const ofNode = await findNodeWarnings(before, dependencies);
+  const warnings = [...config.warnings, ...findFixedVersion(to, settings.node), ...ofNode, ...doubts];
   const { write } = config;
   const shown = planUpgrade({ source, from, to, files, stores, costs, write, problems, warnings, settings });
   if (problems.length > 0 || from === undefined || to === undefined || before === undefined || found?.ok !== true) {
@@ -141,6 +142,15 @@ export function findWorkStores(
   const id = `${formatWorkId(clock.wallMs())}-${work}`;
   const others = [binDirectory, state.directory, source];
   return findStores(document, { configPath, pathsDirectory, id, others }, { timeoutMs: measureWithinMs, signal });
+}
+
+/** Finds a setting that an upgrade leaves behind. What the node or its programs report counts before it, but not all nodes report a version. */
+function* findFixedVersion(
+  to: NodeVersion | undefined,
+  { version }: Pick<SidecarSettings["node"], "version">,
+): Generator<string> {
+  if (version === undefined || to === undefined || parseNodeVersion(version)?.release === to.release) return;
+  yield `node.version is fixed to ${version}; once ${to.text} runs, set GATEHOUSE_SIDECAR_NODE_VERSION to ${to.text}, or remove it`;
 }
 
 /** Finds what a person should know before data are copied while the node runs. */

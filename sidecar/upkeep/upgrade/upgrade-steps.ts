@@ -27,13 +27,15 @@ export type UpgradeStepsDependencies = ProofDependencies &
     waitForStop: (record: UpgradeRecord) => Promise<StepOutcome>;
     /** Called when node.conf may have changed, before the node is proved with it. */
     readConfig: () => Promise<void>;
+    /** Called once a version was started, before the upgrade ends: by the version from before, node.conf would be changed back. */
+    observeVersion: () => Promise<void>;
   }>;
 
 const done: StepOutcome = { ok: true };
 
 /** Creates the steps of an upgrade of a node whose programs and data are on this machine. */
 export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSteps {
-  const { settings, signal, readConfig } = dependencies;
+  const { settings, signal, readConfig, observeVersion } = dependencies;
   const stop = ({ before }: UpgradeRecord) =>
     stopNode({ withinMs: settings.restart.timeoutMs, before: before.process }, dependencies);
   const prove = (version: string, record: UpgradeRecord, isResumed: boolean) =>
@@ -43,7 +45,9 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
     );
   const start = async (version: string, record: UpgradeRecord, isResumed: boolean) => {
     await readConfig();
-    return prove(version, record, isResumed);
+    const outcome = await prove(version, record, isResumed);
+    await observeVersion();
+    return outcome;
   };
   /** Guards a step: a supervisor, or a reboot while the sidecar was away, may have started the node since its stop, and then nothing of it is touched. */
   const requireStopped =

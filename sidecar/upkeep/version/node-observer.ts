@@ -17,10 +17,8 @@ export type NodeObserver = Readonly<{
   pruneInfo: () => PruneInfo | undefined;
   /** Runs node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
-  /** Whether the tool has been queried at least once. */
-  hasLooked: () => boolean;
-  /** Whether the RPC had its chance to report the version: it was queried, or takes too long to wait for. */
-  hasHeardNode: () => boolean;
+  /** Whether the version is the node's own word, or node and tool had their chance to report it: what is set may be that before an upgrade. */
+  isReady: () => boolean;
   done: Promise<void>;
 }>;
 
@@ -43,7 +41,7 @@ export type NodeObserverDependencies = Readonly<{
   onChange: () => void;
 }>;
 
-/** Time for which a hanging node is waited for at the start, if something else reports its version. */
+/** Time for which a hanging node is waited for at the start. */
 const firstWordMs = 5_000;
 
 /** Interval of the check whether a query is due. */
@@ -81,8 +79,8 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     }
     nodeAnswered = answersNow(health());
     versions.heard(await confirmVersion(nodeCli, versions.printed(), signal));
+    hasLooked ||= !signal.aborted;
     const answer = await nodeCli.pruneInfo(signal);
-    hasLooked = true;
     if (signal.aborted) return;
     pruneInfo = answer.ok ? answer.value : undefined;
     failures = answer.ok ? 0 : failures + 1;
@@ -106,7 +104,9 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const intervalMs = Math.min(checkMs, options.intervalMs);
   const done = poll({ name: "node_cli", failed, intervalMs, signal: options.signal }, lookWhenDue, dependencies);
   const beganMs = clock.monotonicMs();
-  const hasHeardNode = () => hasBeenPolled(health()) || clock.monotonicMs() - beganMs > firstWordMs;
+  const isReady = () =>
+    (hasBeenPolled(health()) || clock.monotonicMs() - beganMs > firstWordMs) &&
+    (hasLooked || versions.resolve().isRunning === true);
   const lookNow = async (signal: AbortSignal) => {
     try {
       await look(signal);
@@ -119,8 +119,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     version: versions.resolve,
     pruneInfo: () => pruneInfo,
     look: lookNow,
-    hasLooked: () => hasLooked,
-    hasHeardNode,
+    isReady,
     done,
   };
 }
@@ -144,7 +143,8 @@ function followVersions(
     },
     note,
     resolve: (): VersionResolution => {
-      const { binaryVersion: reported, clientVersion } = health();
+      const { binaryVersion: reported, clientVersion: client, failure } = health();
+      const clientVersion = client === undefined ? undefined : { text: client, isCurrent: failure === undefined };
       const isReplaced = reported?.isCurrent === false && isAnotherVersion(printed, printedThen);
       const binary = isReplaced ? undefined : reported;
       return resolveVersion({ binary, setting, nodeCli: printed, clientVersion, clientName, image });

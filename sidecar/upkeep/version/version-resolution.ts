@@ -17,7 +17,7 @@ export type VersionSources = Readonly<{
   /** Output of `node_cli --version`. */
   nodeCli?: string | undefined;
   /** Answer of `web3_clientVersion`. */
-  clientVersion?: string | undefined;
+  clientVersion?: ReportedVersion | undefined;
   /** Name that `web3_clientVersion` begins with on this node. */
   clientName?: string | undefined;
   image?: string | undefined;
@@ -27,6 +27,8 @@ export type VersionSources = Readonly<{
 export type VersionResolution = Readonly<{
   version?: NodeVersion;
   source?: string;
+  /** Whether the node that runs now reported it. */
+  isRunning?: boolean;
   disagreements: readonly string[];
   /** Reason why the version is not certain enough to rename keys for it, and what to do; such keys stay as they are. */
   doubt?: string;
@@ -37,9 +39,10 @@ export type VersionResolution = Readonly<{
 type Candidate = Readonly<{ source: string; version: NodeVersion }>;
 
 /**
- * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), else from the setting, node_cli, the
- * image's tag, or a `web3_clientVersion` of a known name; lists the sources that disagree. The version that the node reported before it went down counts
- * as long as node_cli's is unchanged, but decides no names of keys: the node may come back as another version. Pure.
+ * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), else from a `web3_clientVersion` of a known name, node_cli, the
+ * setting or the image's tag; lists the sources that disagree. A setting that an upgrade left behind is none that the node or its programs contradict. The
+ * version that the node reported before it went down counts as long as node_cli's is unchanged, but decides no names of keys: the node may come back as
+ * another version. Pure.
  */
 export function resolveVersion(sources: VersionSources): VersionResolution {
   const candidates = listCandidates(sources);
@@ -49,7 +52,8 @@ export function resolveVersion(sources: VersionSources): VersionResolution {
     .filter(({ version }) => version.release !== first.version.release)
     .map(({ source, version }) => `${source} says ${version.text}`);
   const doubt = findDoubt(first, others, sources.binary);
-  return { ...first, disagreements, ...(doubt === undefined ? {} : { doubt }), heard: [] };
+  const isRunning = first.source === sourceNames.binary || first.source === sourceNames.client;
+  return { ...first, isRunning, disagreements, ...(doubt === undefined ? {} : { doubt }), heard: [] };
 }
 
 const sourceNames = {
@@ -59,17 +63,20 @@ const sourceNames = {
   nodeCli: "node_cli --version",
   image: "the image's tag",
   client: "web3_clientVersion",
+  lastClient: "web3_clientVersion, before the node stopped answering",
 } as const;
 
 function listCandidates(sources: VersionSources): readonly Candidate[] {
   const { binary, setting, nodeCli, clientVersion: client, clientName, image } = sources;
-  const { isCurrent = false } = binary ?? {};
+  const reported = binary && parseBinaryVersion(binary.text);
+  const ofClient = client && parseClientVersion(client.text, clientName);
   const named: readonly (readonly [string, NodeVersion | undefined])[] = [
-    [isCurrent ? sourceNames.binary : sourceNames.lastBinary, binary && parseBinaryVersion(binary.text)],
-    [sourceNames.setting, setting === undefined ? undefined : parseNodeVersion(setting)],
+    [binary?.isCurrent === true ? sourceNames.binary : sourceNames.lastBinary, reported],
+    [sourceNames.client, client?.isCurrent === true ? ofClient : undefined],
     [sourceNames.nodeCli, nodeCli === undefined ? undefined : parseNodeCliVersion(nodeCli)],
+    [sourceNames.setting, setting === undefined ? undefined : parseNodeVersion(setting)],
     [sourceNames.image, image === undefined ? undefined : parseImageVersion(image)],
-    [sourceNames.client, client === undefined ? undefined : parseClientVersion(client, clientName)],
+    [sourceNames.lastClient, client?.isCurrent === false ? ofClient : undefined],
   ];
   return named.flatMap(([source, version]) => (version === undefined ? [] : [{ source, version }]));
 }
@@ -85,9 +92,7 @@ function findDoubt(
   const installed = others.find(({ source }) => source === sourceNames.nodeCli);
   const getNaming = ({ version }: Candidate) => findRelease(version).naming;
   if (installed === undefined || getNaming(installed) === getNaming(first)) return undefined;
-  const isRunning = first.source === sourceNames.binary;
-  const next = isRunning ? "restart the node to finish the upgrade" : "correct node.version, or start the node";
-  return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; ${next}`;
+  return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; restart the node to finish the upgrade`;
 }
 
 /** Lists the answers that were no version of this node, for the person who has to set it. */
@@ -96,7 +101,7 @@ function listHeard({ binary, nodeCli, clientVersion: client, image }: VersionSou
     ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${quoteAnswer(binary.text)}`]),
     ...(nodeCli === undefined || nodeCli.trim() === "" ? [] : [`node_cli --version prints ${quoteAnswer(nodeCli)}`]),
     ...(image === undefined ? [] : [`the image is ${quoteAnswer(image)}`]),
-    ...(client === undefined ? [] : [`web3_clientVersion answers ${quoteAnswer(client)}`]),
+    ...(client === undefined ? [] : [`web3_clientVersion answers ${quoteAnswer(client.text)}`]),
   ];
 }
 
