@@ -3,6 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { findNode } from "./config/node-place.ts";
 import { reachDriver, reachNodeCli, type NodeReach } from "./drivers/reached-node.ts";
@@ -23,6 +24,7 @@ export function reachNode(
   settings: SidecarSettings,
   {
     health,
+    commits,
     clock,
     board,
     log,
@@ -30,6 +32,7 @@ export function reachNode(
     wake,
   }: Readonly<{
     health: HealthWatch;
+    commits: () => ReleaseCommits;
     clock: Clock;
     board: ConditionBoard;
     log: Logger;
@@ -59,12 +62,13 @@ export function reachNode(
   const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   const observer = observeNode(
     { ...settings.node, intervalMs: settings.prune.intervalMs, signal },
-    { nodeCli, health: health.current, clock, board, log, onChange: wake },
+    { nodeCli, health: health.current, commits, clock, board, log, onChange: wake },
   );
   const { httpUrl } = settings.node;
   return {
     place,
     observer,
+    commits,
     nodeCli,
     driver,
     node: { httpUrl, answersWithinMs: settings.restart.answersWithinMs },

@@ -140,6 +140,11 @@ export const upkeepEvents = {
   "restore-begun": { level: "info", means: "`gatehouse restore` begins to load its archive." },
   "restore-progress": { level: "info", means: "How far a restore is." },
   "restore-done": { level: "info", means: "The data directory is restored." },
+  "releases-not-fetched": {
+    level: "warn",
+    means: "The list at upgrade.releasesUrl could not be fetched or used; the last good one stays in force.",
+    act: "Open the URL, and correct it or `upgrade.releasesUrl`.",
+  },
   "restore-left": { level: "info", means: "The data directory holds data, and is left as it is." },
   "restore-interrupted": {
     level: "warn",

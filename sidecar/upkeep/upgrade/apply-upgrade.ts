@@ -18,6 +18,7 @@ import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { VerificationDependencies } from "../restart/restart-verification.ts";
 import { isEarly, type UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
+import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { UpgradeRequest } from "./check-release.ts";
 import type { UpgradeCheck } from "./check-upgrade.ts";
@@ -46,6 +47,7 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     driver: NodeDriver | undefined;
     nodeCli: NodeCli | undefined;
     rpc: NodeRpc;
+    commits: () => ReleaseCommits;
     holders: PortHolders;
     health: Readonly<{ look: VerificationDependencies["look"] }>;
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;

@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import type { BootTime } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { parseNodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";
@@ -11,9 +12,9 @@ import { finishCopies, copyRunningStores } from "./data/pre-copy.ts";
 import { copySnapshot, revertRestore } from "./data/restore-data.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { isStopped, stopNode } from "./node-power.ts";
-import { installPrograms, keepPrograms, putProgramsBack } from "./program-files.ts";
+import { findOtherFile, hashFiles, installPrograms, keepPrograms, putProgramsBack } from "./program-files.ts";
 import { endWritersOf } from "./data/rsync.ts";
-import { proveVersion, type ProofDependencies } from "./prove-version.ts";
+import { proveVersion, type ProofDependencies, type ProofOptions } from "./prove-version.ts";
 import type { UpgradeSteps } from "./run-upgrade.ts";
 
 export type UpgradeStepsDependencies = ProofDependencies &
@@ -38,14 +39,9 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
   const { settings, signal, readConfig, observeVersion } = dependencies;
   const stop = ({ before }: UpgradeRecord) =>
     stopNode({ withinMs: settings.restart.timeoutMs, before: before.process }, dependencies);
-  const prove = (version: string, record: UpgradeRecord, isResumed: boolean) =>
-    proveVersion(
-      { ...settings.restart, version, before: record.before, clientName: settings.node.clientName, isResumed },
-      dependencies,
-    );
-  const start = async (version: string, record: UpgradeRecord, isResumed: boolean) => {
+  const start = async (side: "from" | "to", record: UpgradeRecord, isResumed: boolean) => {
     await readConfig();
-    const outcome = await prove(version, record, isResumed);
+    const outcome = await proveVersion({ ...buildProof(side, record, settings), isResumed }, dependencies);
     await observeVersion();
     return outcome;
   };
@@ -85,7 +81,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
       return done;
     }),
     migrating: (record) => migrateConfig(record, dependencies),
-    proving: (record, isResumed) => start(record.to, record, isResumed),
+    proving: (record, isResumed) => start("to", record, isResumed),
     cleaning: (record) => removeUnlessKept(record),
     "back-stopping": stop,
     "back-programs": requireStopped(async (record) => {
@@ -101,11 +97,24 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
       return done;
     }),
     "back-proving": async (record, isResumed) => {
-      const outcome = await start(record.from, record, isResumed);
+      const outcome = await start("from", record, isResumed);
       if (outcome.ok) await removeUnused(record);
       return outcome;
     },
   };
+}
+
+/** Builds what proves a side of an upgrade: its version, its commit, and the content of its programs. */
+function buildProof(
+  side: "from" | "to",
+  record: UpgradeRecord,
+  { restart, node: { clientName } }: Pick<UpgradeStepsDependencies["settings"], "restart" | "node">,
+): Omit<ProofOptions, "isResumed"> {
+  const { before, commits, files, binDirectory } = record;
+  const wanted = { version: parseNodeVersion(record[side]), commit: commits?.[side] };
+  const findOther = async () =>
+    findOtherFile(side === "to" ? files : await hashFiles(files, locateKeptPrograms(record)), binDirectory);
+  return { ...restart, wanted, findOther, before, clientName };
 }
 
 function copyData(

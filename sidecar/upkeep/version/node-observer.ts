@@ -6,9 +6,9 @@ import type { ConditionBoard } from "#status/condition-board.ts";
 import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { NodeCli, NodeCliResult } from "../drivers/node-cli.ts";
-import { parseNodeCliVersion } from "#node/versions.ts";
+import type { ReleaseCommits } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
-import { resolveVersion, type VersionResolution } from "./version-resolution.ts";
+import { isAnotherProgram, resolveVersion, type VersionResolution } from "./version-resolution.ts";
 
 /** Observer of what the node and node_cli report: the version and PruneInfo. */
 export type NodeObserver = Readonly<{
@@ -34,6 +34,7 @@ export type NodeObserverDependencies = Readonly<{
   /** Undefined if there is no way to run the tool. */
   nodeCli: NodeCli | undefined;
   health: () => NodeHealth;
+  commits: () => ReleaseCommits;
   clock: Clock;
   board: ConditionBoard;
   log: Logger;
@@ -41,11 +42,13 @@ export type NodeObserverDependencies = Readonly<{
   onChange: () => void;
 }>;
 
-/** Time for which a hanging node is waited for at the start. */
+/** Time for which a hanging node or tool is waited for at the start, if something else shows the version. */
 const firstWordMs = 5_000;
 
 /** Interval of the check whether a query is due. */
 const checkMs = 1_000;
+
+const notRun = "node_cli is not run (nodeCli.runner is none): pruning is neither seen nor set.";
 
 const watchedLook: WatchedLook = { what: "The look at node_cli", types: ["NodeCliWorking"] };
 
@@ -56,7 +59,7 @@ const watchedLook: WatchedLook = { what: "The look at node_cli", types: ["NodeCl
  */
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies): NodeObserver {
   const { nodeCli, health, clock, board, onChange } = dependencies;
-  const versions = followVersions(options, health);
+  const versions = followVersions(options, dependencies);
   let lastSummary: string | undefined;
   let pruneInfo: PruneInfo | undefined;
   let hasLooked = nodeCli === undefined;
@@ -73,8 +76,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
   const look = async (signal: AbortSignal) => {
     if (nodeCli === undefined) {
-      const message = "node_cli is not run (nodeCli.runner is none): pruning is neither seen nor set.";
-      board.set({ type: "NodeCliWorking", status: "Unknown", reason: "NotRun", message });
+      board.set({ type: "NodeCliWorking", status: "Unknown", reason: "NotRun", message: notRun });
       return;
     }
     nodeAnswered = answersNow(health());
@@ -104,9 +106,11 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const intervalMs = Math.min(checkMs, options.intervalMs);
   const done = poll({ name: "node_cli", failed, intervalMs, signal: options.signal }, lookWhenDue, dependencies);
   const beganMs = clock.monotonicMs();
-  const isReady = () =>
-    (hasBeenPolled(health()) || clock.monotonicMs() - beganMs > firstWordMs) &&
-    (hasLooked || versions.resolve().isRunning === true);
+  const isReady = () => {
+    const isLate = clock.monotonicMs() - beganMs > firstWordMs;
+    const { version, isRunning = false } = versions.resolve();
+    return (hasBeenPolled(health()) || isLate) && (hasLooked || isRunning || (isLate && version !== undefined));
+  };
   const lookNow = async (signal: AbortSignal) => {
     try {
       await look(signal);
@@ -127,7 +131,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
 /** Follows the version that node_cli prints, and resolves the node's version from that and the other sources. */
 function followVersions(
   { version: setting, clientName, image }: NodeObserverOptions,
-  health: NodeObserverDependencies["health"],
+  { health, commits: known }: Pick<NodeObserverDependencies, "health" | "commits">,
 ) {
   let printed: string | undefined;
   // node_cli's version when the node last reported its own: another one since then means another node.
@@ -145,9 +149,10 @@ function followVersions(
     resolve: (): VersionResolution => {
       const { binaryVersion: reported, clientVersion: client, failure } = health();
       const clientVersion = client === undefined ? undefined : { text: client, isCurrent: failure === undefined };
-      const isReplaced = reported?.isCurrent === false && isAnotherVersion(printed, printedThen);
+      const commits = known();
+      const isReplaced = reported?.isCurrent === false && isAnotherProgram(printed, printedThen, commits);
       const binary = isReplaced ? undefined : reported;
-      return resolveVersion({ binary, setting, nodeCli: printed, clientVersion, clientName, image });
+      return resolveVersion({ binary, setting, nodeCli: printed, clientVersion, clientName, image, commits });
     },
   };
 }
@@ -169,11 +174,6 @@ async function confirmVersion(
   await pause(repeatedAfterMs, signal);
   const again = await nodeCli.version(signal);
   return again.ok && again.value === printed.value ? printed.value : before;
-}
-
-function isAnotherVersion(printed: string | undefined, before: string | undefined): boolean {
-  const [now, then] = [printed, before].map((text) => (text === undefined ? undefined : parseNodeCliVersion(text)));
-  return now !== undefined && then !== undefined && now.release !== then.release;
 }
 
 function answersNow({ answers, failure }: NodeHealth): boolean {

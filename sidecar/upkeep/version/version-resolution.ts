@@ -1,5 +1,7 @@
 import type { ReportedVersion } from "#health/node-health.ts";
 import {
+  compareProgram,
+  identifyProgram,
   parseBinaryVersion,
   parseClientVersion,
   parseImageVersion,
@@ -7,6 +9,8 @@ import {
   parseNodeVersion,
   findRelease,
   type NodeVersion,
+  type ProgramIdentity,
+  type ReleaseCommits,
 } from "#node/versions.ts";
 
 /** Sources of the node's version. */
@@ -21,11 +25,15 @@ export type VersionSources = Readonly<{
   /** Name that `web3_clientVersion` begins with on this node. */
   clientName?: string | undefined;
   image?: string | undefined;
+  /** Releases by their commits, for programs that report no other version. */
+  commits?: ReleaseCommits | undefined;
 }>;
 
 /** Version that counts, its source, and the sources that disagree. */
 export type VersionResolution = Readonly<{
   version?: NodeVersion;
+  /** Commit that the node, else its program, was built from. */
+  commit?: string;
   source?: string;
   /** Whether the node that runs now reported it. */
   isRunning?: boolean;
@@ -40,20 +48,23 @@ type Candidate = Readonly<{ source: string; version: NodeVersion }>;
 
 /**
  * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), else from a `web3_clientVersion` of a known name, node_cli, the
- * setting or the image's tag; lists the sources that disagree. A setting that an upgrade left behind is none that the node or its programs contradict. The
- * version that the node reported before it went down counts as long as node_cli's is unchanged, but decides no names of keys: the node may come back as
- * another version. Pure.
+ * setting or the image's tag; lists the sources that disagree. An upgrade may have left the setting behind, so what the node or its programs report counts
+ * before it. The version that the node reported before it went down counts as long as node_cli's is unchanged, but decides no names of keys: the node may
+ * come back as another version. Pure.
  */
 export function resolveVersion(sources: VersionSources): VersionResolution {
-  const candidates = listCandidates(sources);
+  const programs = identifyPrograms(sources);
+  const commit = programs.binary?.commit ?? programs.nodeCli?.commit;
+  const shown = commit === undefined ? {} : { commit };
+  const candidates = listCandidates(sources, programs);
   const [first, ...others] = candidates;
-  if (first === undefined) return { disagreements: [], heard: listHeard(sources) };
+  if (first === undefined) return { ...shown, disagreements: [], heard: listHeard(sources) };
   const disagreements = others
     .filter(({ version }) => version.release !== first.version.release)
     .map(({ source, version }) => `${source} says ${version.text}`);
   const doubt = findDoubt(first, others, sources.binary);
   const isRunning = first.source === sourceNames.binary || first.source === sourceNames.client;
-  return { ...first, isRunning, disagreements, ...(doubt === undefined ? {} : { doubt }), heard: [] };
+  return { ...shown, ...first, isRunning, disagreements, ...(doubt === undefined ? {} : { doubt }), heard: [] };
 }
 
 const sourceNames = {
@@ -66,14 +77,33 @@ const sourceNames = {
   lastClient: "web3_clientVersion, before the node stopped answering",
 } as const;
 
-function listCandidates(sources: VersionSources): readonly Candidate[] {
-  const { binary, setting, nodeCli, clientVersion: client, clientName, image } = sources;
-  const reported = binary && parseBinaryVersion(binary.text);
+/** Identifies the running node and the installed program, each by its own words. */
+function identifyPrograms({ binary, nodeCli, commits = {} }: VersionSources) {
+  return {
+    binary: identifyProgram(binary?.text, parseBinaryVersion, commits),
+    nodeCli: identifyProgram(nodeCli, parseNodeCliVersion, commits),
+  };
+}
+
+/** Whether a tool's output names another program than an earlier output. */
+export function isAnotherProgram(
+  printed: string | undefined,
+  before: string | undefined,
+  commits: ReleaseCommits,
+): boolean {
+  const [now, then] = [printed, before].map((text) => identifyProgram(text, parseNodeCliVersion, commits));
+  return now !== undefined && then !== undefined && compareProgram(now, then) === "other";
+}
+
+function listCandidates(
+  { binary, setting, clientVersion: client, clientName, image }: VersionSources,
+  programs: Readonly<Record<"binary" | "nodeCli", ProgramIdentity | undefined>>,
+): readonly Candidate[] {
   const ofClient = client && parseClientVersion(client.text, clientName);
   const named: readonly (readonly [string, NodeVersion | undefined])[] = [
-    [binary?.isCurrent === true ? sourceNames.binary : sourceNames.lastBinary, reported],
+    [binary?.isCurrent === true ? sourceNames.binary : sourceNames.lastBinary, programs.binary?.version],
     [sourceNames.client, client?.isCurrent === true ? ofClient : undefined],
-    [sourceNames.nodeCli, nodeCli === undefined ? undefined : parseNodeCliVersion(nodeCli)],
+    [sourceNames.nodeCli, programs.nodeCli?.version],
     [sourceNames.setting, setting === undefined ? undefined : parseNodeVersion(setting)],
     [sourceNames.image, image === undefined ? undefined : parseImageVersion(image)],
     [sourceNames.lastClient, client?.isCurrent === false ? ofClient : undefined],
