@@ -145,6 +145,11 @@ export const upkeepEvents = {
     means: "The list at upgrade.releasesUrl could not be fetched or used; the last good one stays in force.",
     act: "Open the URL, and correct it or `upgrade.releasesUrl`.",
   },
+  "restore-unverified": {
+    level: "warn",
+    means: "No checksum was given, so the archive is taken as it was downloaded.",
+    act: "Compare the SHA-256 that the line has with one from the publisher, and set `archive.sha256`.",
+  },
   "restore-left": { level: "info", means: "The data directory holds data, and is left as it is." },
   "restore-interrupted": {
     level: "warn",
