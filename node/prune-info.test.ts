@@ -35,6 +35,23 @@ describe("PruneInfo is read from each format", () => {
     ["odd spacing", "enable_auto_prune   =1 "],
     ["a word", "  Enable_Auto_Prune :true"],
     ["one line", "PruneInfo { enable_auto_prune: 1, other: 5 }"],
+    ["an arrow", "enable_auto_prune -> 1"],
+    ["a fat arrow", "enable_auto_prune => 1"],
+    ["the verb", "enable_auto_prune is 1"],
+    ["a row with bars", "| name | value |\n|---|---|\n| enable_auto_prune | 1 |"],
+    ["a row of a drawn table", "│ enable_auto_prune ┃ true ║"],
+    ["a row with a bar between", "enable_auto_prune | enabled"],
+    ["leader dots", "enable_auto_prune ......: 1"],
+    ["colors", "\u001B[1menable_auto_prune\u001B[0m: \u001B[32m1\u001B[0m"],
+    ["a dot at the end", "enable_auto_prune: 1."],
+    ["a comma at the end", "enable_auto_prune = 1,"],
+    ["a semicolon at the end", "enable_auto_prune:1;"],
+    ["quotes around both", '"enable_auto_prune" : "1"'],
+    ["a word in quotes", '{"enable_auto_prune" : "on"}'],
+    ["enabled", "enable_auto_prune: enabled"],
+    ["ON", "enable_auto_prune = ON"],
+    ["yes", "enable_auto_prune: yes."],
+    ["brackets behind the value", "enable_auto_prune: 1 (enabled)"],
   ])("%s: the one field that is needed is enough", (_, output) => {
     const nothing = { reservedWindow: undefined, pruneReservedVersion: undefined };
     const noVersions = { flushedVersion: undefined, realPruneReservedVersion: undefined };
@@ -47,6 +64,19 @@ describe("PruneInfo is read from each format", () => {
     "enable_auto_prune: 0.5",
     "usage: node_cli prune --enable_auto_prune 1",
     "flushed_version: 7",
+    "enable_auto_prune:",
+    "enable_auto_prune:\n1",
+    "enable_auto_prune: 2\nenable_auto_prune: 1",
+    "enable_auto_prune: not enabled",
+    "enable_auto_prune: no such key",
+    "enable_auto_prune: on request",
+    "enable_auto_prune: 0/1",
+    "enable_auto_prune: 0 or 1",
+    "enable_auto_prune: 0 -> 1",
+    "enable_auto_prune: 1x",
+    "| enable_auto_prune | 1 | 0 |",
+    "flushed_version enable_auto_prune\n1 0",
+    "a | enable_auto_prune |\n1 | 0 |",
   ])("%j does not say whether pruning is on, and is shown", (output) => {
     const message = `printed no enable_auto_prune that is 0 or 1; found ${JSON.stringify(output)}.`;
     expect(parsePruneInfo(output)).toEqual({ ok: false, message });
@@ -57,5 +87,10 @@ describe("PruneInfo is read from each format", () => {
     const message = `printed enable_auto_prune as 0 and as 1; found ${JSON.stringify(output)}.`;
     expect(parsePruneInfo(output)).toEqual({ ok: false, message });
     expect(parsePruneInfo("enable_auto_prune: 1\nPruneInfo: enable_auto_prune=true")).toMatchObject({ ok: true });
+    expect(parsePruneInfo("enable_auto_prune: on\nenable_auto_prune: off")).toMatchObject({ ok: false });
+  });
+
+  test.each(["0", "false", "off.", "no", "DISABLED,"])("%j switches it off", (value) => {
+    expect(parsePruneInfo(`enable_auto_prune: ${value}`)).toMatchObject({ ok: true, info: { autoPrune: false } });
   });
 });

@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from "node:util";
+
 /**
  * Output of `node_cli prune --get` (specification, "PruneInfo output"). Version numbers may exceed 2^53. A tool may print only some
  * of the five fields; whether pruning is on is the one that is always known.
@@ -20,24 +22,36 @@ const versionFields = [
 /** A PruneInfo, or what is missing. */
 export type PruneInfoResult = Readonly<{ ok: true; info: PruneInfo } | { ok: false; message: string }>;
 
+/** Words that mean on, and off. */
+const onWords = new Set(["1", "true", "enabled", "on", "yes"]);
+const offWords = new Set(["0", "false", "disabled", "off", "no"]);
+
+const blank = "[^\\S\\r\\n]*";
+const bar = "[|│┃║¦]";
+const valueOf = `(0x[0-9a-f]+|\\d+|true|false)\\b|(enabled|disabled|on|off|yes|no)(?=${blank}(?:["'.,;)}\\]]|${bar}|$))`;
+/** A further value behind the first one, as in `0.5`, `0/1`, `0 or 1` and in a row of a table with a column more: which one counts is not said. */
+const another = `${blank}(?:[-=.,/|│┃║¦>→]+|or|to)${blank}["']?(?:\\d|true|false|enabled|disabled|on\\b|off\\b|yes\\b|no\\b)`;
+const separator = `(?:${blank}(?:[:=]+>?|-+>|→|${bar}|is\\b|\\.{2,}:?)${blank}|[^\\S\\r\\n]+)`;
+const pair = new RegExp(`(?<![\\w-])["']?([a-z_]+)["']?${separator}["']?(?:${valueOf})(?!${another})`, "gim");
+
 /**
- * Reads PruneInfo from lines or JSON, with `:`, `=` or blanks between a name and its value, however they are spaced; anything else
- * (log lines, headings) does not matter. `enable_auto_prune` alone is enough, and has to be 0 or 1, not both: what is switched on can't be
+ * Reads PruneInfo from lines, a table or JSON, with a sign or blanks between a name and its value; anything else (log lines, headings,
+ * colours) does not matter. `enable_auto_prune` alone is enough, and has to be on or off, not both: what is switched on can't be
  * switched off, so nothing is guessed.
  */
 export function parsePruneInfo(output: string): PruneInfoResult {
   const found = new Map<string, string>();
-  const pattern = /(?<![\w-])["']?([a-z_]+)["']?(?:\s*[:=]\s*|\s+)["']?(0x[0-9a-f]+|\d+|true|false)(?![\w.])/gi;
   const switches = new Set<boolean | undefined>();
-  for (const [, name = "", value = ""] of output.matchAll(pattern)) {
-    found.set(name.toLowerCase(), value.toLowerCase());
-    if (name.toLowerCase() === "enable_auto_prune") switches.add(parseSwitch(value.toLowerCase()));
+  for (const [, name = "", value, word] of stripVTControlCharacters(output).matchAll(pair)) {
+    const text = (value ?? word ?? "").toLowerCase();
+    found.set(name.toLowerCase(), text);
+    if (name.toLowerCase() === "enable_auto_prune") switches.add(parseSwitch(text));
   }
   const shown = JSON.stringify(output.slice(0, 200));
   if (switches.has(true) && switches.has(false))
     return { ok: false, message: `printed enable_auto_prune as 0 and as 1; found ${shown}.` };
-  const autoPrune = parseSwitch(found.get("enable_auto_prune"));
-  if (autoPrune === undefined)
+  const [autoPrune, ...others] = switches;
+  if (autoPrune === undefined || others.length > 0)
     return { ok: false, message: `printed no enable_auto_prune that is 0 or 1; found ${shown}.` };
   const [reservedWindow, pruneReservedVersion, flushedVersion, realPruneReservedVersion] = versionFields.map((name) =>
     parseVersion(found.get(name)),
@@ -48,11 +62,10 @@ export function parsePruneInfo(output: string): PruneInfoResult {
   };
 }
 
-function parseSwitch(text: string | undefined): boolean | undefined {
-  if (text === "1" || text === "true") return true;
-  return text === "0" || text === "false" ? false : undefined;
+function parseSwitch(text: string): boolean | undefined {
+  return onWords.has(text) ? true : offWords.has(text) ? false : undefined;
 }
 
 function parseVersion(text: string | undefined): bigint | undefined {
-  return text === undefined || text === "true" || text === "false" ? undefined : BigInt(text);
+  return text === undefined || !/^\d/.test(text) ? undefined : BigInt(text);
 }

@@ -46,9 +46,23 @@ test.each([
   ["node_cli version 0.15.9, built 2026-01-02", "0.15.9"],
   ["error: unknown option --version, see manual 2.1", undefined],
   ["usage: node_cli prune --c <config_path>", undefined],
+  ["version 0.16.2", "0.16.2"],
+  ["Version: v0.16.2", "0.16.2"],
+  ["v0.16.2", "0.16.2"],
+  ["./bin/node-tool version 0.16.2", "0.16.2"],
+  ["glibc 2.39", undefined],
+  ["openssl version 3.0.13", undefined],
+  ["libevmone.so 0.11.0", undefined],
+  ["libnode 20.1.0", undefined],
+  ["pruner 0.16.2", undefined],
   ["", undefined],
 ])("node_cli --version that prints %j says %s", (output, release) => {
   expect(parseNodeCliVersion(output)?.release).toBe(release);
+});
+
+test("a tool of another name may print that name before its version", () => {
+  expect(parseNodeCliVersion("pruner version 0.16.2", "/opt/bin/pruner")?.release).toBe("0.16.2");
+  expect(parseNodeCliVersion("glibc 2.39", "/opt/bin/pruner")).toBeUndefined();
 });
 
 describe("web3_clientVersion", () => {

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import gte from "semver/functions/gte.js";
 import major from "semver/functions/major.js";
 import { nodeFamilies, type NodeFamilies } from "./families.ts";
@@ -27,6 +28,8 @@ export type NodeRelease = Readonly<{
   /** Word for its names of the metrics keys. Sidecars keep it in their state, so a released one stays. */
   naming: string;
   monitorKeys: MonitorKeys;
+  /** Its name of a sixth key there, which tells nodes of one job apart; absent if it reads none. */
+  instanceKey?: string;
 }>;
 
 /** Rows of {@link nodeReleases}, oldest first. */
@@ -48,7 +51,7 @@ const storageKeys: MonitorKeys = {
   pushPort: "storage_cetina_push_port",
 };
 
-const pamir = { naming: "pamir", monitorKeys: pamirKeys } as const;
+const pamir = { naming: "pamir", monitorKeys: pamirKeys, instanceKey: "pamir_cetina_instance_name" } as const;
 const storage = { naming: "storage", monitorKeys: storageKeys } as const;
 
 /**
@@ -140,13 +143,22 @@ export function parseBinaryVersion(text: string): NodeVersion | undefined {
   return versions.every(({ release }) => release === first?.release) ? first : undefined;
 }
 
-const toolLine = new RegExp(`^(?:[\\w.-]+\\s+)?(?:version:?\\s+)?(${versionPattern})(?:[\\s,].*)?$`, "i");
+const toolLine = new RegExp(`^(?:([\\w./-]+)\\s+)?(?:version:?\\s+)?(${versionPattern})(?:[\\s,].*)?$`, "i");
 
-/** Reads what `node_cli --version` printed: on its first line a version, after the tool's name at most. */
-export function parseNodeCliVersion(output: string): NodeVersion | undefined {
+/** Names of a node's tools; any other word before a version, such as that of a library, names something else's. */
+const toolName = /^(?!lib)(?:version:?|[\w-]*node[\w-]*|\w+[_-]cli)$/i;
+
+/**
+ * Reads what `node_cli --version` printed: on its first line a version, after the tool's name at most.
+ *
+ * @param command name or path that the tool is run by, which it may print as its name.
+ */
+export function parseNodeCliVersion(output: string, command = ""): NodeVersion | undefined {
   const line = output.slice(0, textLengthMax).trim().split("\n")[0]?.trim() ?? "";
-  const version = toolLine.exec(line)?.[1];
-  return version === undefined ? undefined : parseNodeVersion(version);
+  const [, word, version] = toolLine.exec(line) ?? [];
+  const name = word === undefined ? undefined : basename(word);
+  const isTool = name === undefined || name === basename(command) || toolName.test(name);
+  return version === undefined || !isTool ? undefined : parseNodeVersion(version);
 }
 
 /**

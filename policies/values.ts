@@ -24,6 +24,17 @@ export function readWhole(value: unknown): number | undefined {
   return typeof value === "number" && Number.isInteger(value) ? value : undefined;
 }
 
+/** Whether a value is one that only the update will know: at preview, reading it throws. */
+export function isUnknown(read: () => unknown): boolean {
+  try {
+    read();
+    return false;
+  } catch (error) {
+    if (error instanceof Error && "unknownTypeSentinel" in error) return true;
+    throw error;
+  }
+}
+
 /** Whether a switch that has to be off is set to anything but `false`. */
 export function isOn(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;

@@ -103,7 +103,10 @@ export const causes: readonly Cause[] = [
       MetricsArriving: ["Missing"],
     },
   },
-  { type: "SoleWriter", effects: { RestartSettled: ["Contested"], ConfigCurrent: ["Locked", "CannotLock", "Drift"] } },
+  {
+    type: "SoleWriter",
+    effects: { RestartSettled: ["Contested", "StartRewrites"], ConfigCurrent: ["Locked", "CannotLock", "Drift"] },
+  },
   { type: "VersionAgreed", effects: { ConfigCurrent: ["VersionUnknown"], MetricsArriving: ["IdentityUnknown"] } },
   { type: "NodeCliWorking", effects: { AutoPruneOn: toolFails, VersionAgreed: ["VersionUnknown"] } },
   { type: "ConfigCurrent", effects: { MetricsArriving: ["Missing", "Stale", "JobShared"], RestartSettled: "any" } },

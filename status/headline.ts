@@ -101,6 +101,7 @@ const actions: Readonly<Record<string, string>> = {
   WaitingForWindow: "Gatehouse waits for the maintenance window.",
   BudgetExhausted: "Gatehouse has used up its restarts of this hour.",
   StateNotKept: "Gatehouse can't restart it while it can't keep its state.",
+  StartRewrites: "Gatehouse does not restart it: its own start overwrites node.conf.",
   Contested: "Gatehouse does not restart it while somebody else writes node.conf.",
   NoDriver: "Gatehouse can't restart it: restart.driver is none.",
   ProgramMissing: "Gatehouse can't restart it: a program that does so is missing.",

@@ -114,7 +114,12 @@ function readEnvironment(keyFile: string | undefined, { needsKey, mask }: Readon
   try {
     const { signer, chain } = readSettings(paySettings, { env: process.env });
     mask.hide(chain);
-    const key = keyFile === undefined ? signer.privateKey?.reveal() : readNamedText(keyFile, keyBytes).trim();
+    const key =
+      keyFile === undefined
+        ? signer.privateKey?.reveal()
+        : readNamedText(keyFile, keyBytes)
+            .trim()
+            .replace(/^(?!0x)/, "0x");
     if (key !== undefined) mask.hide(new Secret(key));
     if (key === undefined && needsKey)
       return refuse(`pay: no key to pay with; name its file with --key-file or ${keyVariable}_FILE.`);

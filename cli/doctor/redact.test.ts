@@ -23,6 +23,16 @@ test.each([
   ["a wallet's words", `wallet of ${words} is open`, "sausage"],
   ["a PEM key", `key\n${pem}\nend`, "MIGHA"],
   ["a PEM key in JSON", JSON.stringify({ text: pem }), "MIGHA"],
+  ["a key in a path", `POST https://rpc.example/v3/0123456789abcdef0123456789abcdef failed`, "0123456789abcdef"],
+  ["a key in a path without a host", `GET /v2/Abcd1234Efgh5678Ijkl/x 200`, "Abcd1234"],
+  ["a key in a query", `GET /?key=hunter2-hunter2&a=1`, "hunter2"],
+  ["another key in a query", `wss://rpc.example/ws?auth=hunter2hunter2`, "hunter2"],
+  ["a list of keys", `{"keys":["sk_live_0123456789abcdef","b"]}`, "sk_live"],
+  ["a second key of a list", `apiKeys: [first-of-them, second-of-them]`, "second-of-them"],
+  ["keys in a variable", `GATEHOUSE_FACILITATOR_API_KEYS=first-of-them,second-of-them`, "second-of-them"],
+  ["a password on a command line", `exec ./start --password hunter2-hunter2 --port 1`, "hunter2"],
+  ["a token of another kind of authorization", `Authorization: Token hunter2-hunter2`, "hunter2"],
+  ["a password of a key", `"key_pwd": "hunter2"`, "hunter2"],
   ["a PEM key that is cut off", pem.slice(0, 40), "MIGHA"],
 ])("takes out %s", (_, text, secret) => {
   expect(text).toContain(secret);
@@ -50,6 +60,9 @@ test.each([
   "Settlements that the ledger says are settled and the chain does not have, found in the last hour",
   '{"key":"token.address","value":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8"}',
   '{"secret":{"a":1},"tokens":["USDC"]}',
+  "GET /status/history?since=2026-11-22 200, key of the metric: gatehouse_condition",
+  "gatehouse doctor --url http://127.0.0.1:9600 --json",
+  "the key file /srv/node/keys/domain.key is not there",
   "f408412a-e24d-4ca0-99de-8c142223e1b2 GET /data 200",
 ])("leaves what describes the fault: %s", (text) => {
   expect(redact(text, createMask())).toBe(text);

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Mask } from "#daemon/secrets/mask.ts";
+import { keyInPath, type Mask } from "#daemon/secrets/mask.ts";
 import { english } from "viem/accounts";
 
 const shownInstead = "[masked]";
@@ -12,9 +12,32 @@ const secretShapes: readonly RegExp[] = [
   /\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi,
 ];
 
+const secretNames = String.raw`(?:private[-_]?key|secret|passw(?:or)?d|pwd|mnemonic|token|api[-_]?key|authorization|signature|cookie|credential)s?`;
+
+/** Values that are secrets by what stands before them; the first group stays. */
+const valuesBehind: readonly RegExp[] = [
+  // A whole header, whatever its scheme is called.
+  /(\bauthorization\\?["']?\s*[:=]\s*\\?["']?)[^\r\n"',\\]+/gi,
+  // An option of a command line.
+  new RegExp(String.raw`(--[\w-]*${secretNames}\s+)\S+`, "gi"),
+  // A variable with several.
+  /(\b[A-Z0-9_]*(?:KEYS|TOKENS|SECRETS|PASSWORDS)=)[^\s"']+/g,
+  /([?&](?:key|auth|sig|jwt|session|access)=)[^&\s"']+/gi,
+];
+
+/** A list whose name says that it has secrets. */
+const namedList = new RegExp(String.raw`((?:${secretNames}|keys)\\?["']?\s*[:=]\s*\[)([^\]]*)`, "gi");
+/** An entry of such a list; a shorter one is a name, as of a payment token. */
+const listEntry = /[\w.~+/=-]{8,}/g;
+
+/** Path of a URL, also without its scheme and host, as a request is logged. */
+const path = /[a-z0-9+.-]:\/\/[^\s"'<>?#]*|\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \/[^\s"'<>?#]*/gi;
+
 /** A value whose name says that it is a secret: in JSON, in a header, in a query, in a variable. */
-const namedSecret =
-  /((?:private[-_]?key|secret|passw(?:or)?d|mnemonic|token|api[-_]?key|authorization|signature|cookie|credential)s?\\?["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"|\\"[^"]*"|[^\s,;&{}[\]"]+)/gi;
+const namedSecret = new RegExp(
+  String.raw`(${secretNames}\\?["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"|\\"[^"]*"|[^\s,;&{}[\]"]+)`,
+  "gi",
+);
 
 /** 32 bytes and more in hexadecimal. A private key looks like a hash, so both go. */
 const longHex = /(?:0x)?[0-9a-f]{64,}/gi;
@@ -26,11 +49,26 @@ const longHex = /(?:0x)?[0-9a-f]{64,}/gi;
 export function redact(text: string, mask: Mask): string {
   const known = redactSeeds(mask.text(text));
   const shaped = secretShapes.reduce((shown, shape) => shown.replaceAll(shape, shownInstead), known);
-  const named = shaped.replaceAll(namedSecret, (_, name: string, value: string) => {
+  const behind = valuesBehind.reduce((shown, value) => shown.replaceAll(value, `$1${shownInstead}`), shaped);
+  const listed = behind.replaceAll(
+    namedList,
+    (_, name: string, entries: string) => name + entries.replaceAll(listEntry, shownInstead),
+  );
+  const named = redactPaths(listed).replaceAll(namedSecret, (_, name: string, value: string) => {
     if (value.startsWith('\\"')) return String.raw`${name}\"${shownInstead}\"`;
     return value.startsWith('"') ? `${name}"${shownInstead}"` : `${name}${shownInstead}`;
   });
   return named.replaceAll(longHex, (hex) => `[hex ${computeMark(hex)}]`);
+}
+
+/** Masks the parts of paths that are keys, as providers of RPC put them there. */
+function redactPaths(text: string): string {
+  return text.replaceAll(path, (whole) =>
+    whole
+      .split("/")
+      .map((part) => (keyInPath.test(part) ? shownInstead : part))
+      .join("/"),
+  );
 }
 
 function computeMark(hex: string): string {

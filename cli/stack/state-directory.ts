@@ -43,15 +43,17 @@ export async function createStateDirectory(directory: StateDirectory): Promise<v
   await mkdir(directory.keys, { recursive: true, mode: 0o700 });
 }
 
-/** Renders the routes file of the embedded stack: `GET /data` for one cent, from the sample upstream. */
+/** Renders the routes file of the embedded stack: `GET /data` and `GET /api/info` for one cent each, from the sample upstream. */
 export function renderRoutesFile(chainId: number, payee: Address, upstreamUrl: string): string {
+  const route = (path: string, description: string) => ({
+    accepts: { scheme: "exact", price: "0.01", network: `eip155:${chainId}`, payTo: payee },
+    description,
+    mimeType: "application/json",
+    upstream: `${upstreamUrl}${path}`,
+  });
   const routes = {
-    "GET /data": {
-      accepts: { scheme: "exact", price: "0.01", network: `eip155:${chainId}`, payTo: payee },
-      description: "A sample document",
-      mimeType: "application/json",
-      upstream: `${upstreamUrl}/data`,
-    },
+    "GET /data": route("/data", "A sample document"),
+    "GET /api/info": route("/api/info", "What the sample upstream is"),
   };
   return [
     "// The routes that are sold. The embedded stack writes this file at each start; give your own with",

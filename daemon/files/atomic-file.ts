@@ -6,6 +6,8 @@ import { chmodSync, statSync } from "node:fs";
 export type ReplaceFileOptions = Readonly<{
   /** Mode of a file that was not there before; an existing file keeps its own. Default 0600. */
   mode?: number;
+  /** Copies what else belongs to an existing file to its replacement, besides mode and owner; throws to call it off. */
+  copyAttributes?: (from: string, to: string) => Promise<void>;
   /** Runs when the new content is safely on disk next to the old one, right before the rename; throws to call it off. */
   beforeRename?: () => Promise<void>;
 }>;
@@ -26,7 +28,10 @@ export async function replaceFile(
   try {
     await using file = await open(temporary, "wx", before === undefined ? (options.mode ?? 0o600) : 0o600);
     await file.writeFile(content);
-    if (before !== undefined) await copyOwnership(file, temporary, before);
+    if (before !== undefined) {
+      await options.copyAttributes?.(path, temporary);
+      await copyOwnership(file, temporary, before);
+    }
     await file.sync();
     await options.beforeRename?.();
     await rename(temporary, path);

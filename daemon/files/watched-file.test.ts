@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
@@ -70,13 +70,13 @@ it.each(open)(
     await using _watched = await opened((value) => void taken.push(value), dependencies);
     const problems = () => dependencies.files.list()[0]?.problems;
     breakFolder();
-    vi.advanceTimersByTime(30_000);
+    vi.advanceTimersByTime(1_000);
     await vi.waitUntil(() => problems() !== undefined, { timeout: 20_000 });
     expect(problems()).toEqual(["can't be read (ELOOP); name a readable JSON5 file."]);
     expect(lines.join("")).toContain(`a.setting: ${path}: can't be read (ELOOP)`);
     expect(taken).toEqual([{ at: 1 }]);
     hold("{ at: 2 }");
-    vi.advanceTimersByTime(30_000);
+    vi.advanceTimersByTime(1_000);
     await vi.waitUntil(() => problems() === undefined, { timeout: 20_000 });
     expect(taken.at(-1)).toEqual({ at: 2 });
   },
@@ -92,4 +92,52 @@ it.each(open)("ends a start with each problem of the content in one piece, where
   hold("{ bad: 1 }");
   const problems = [`a.setting: ${path}: bad: the first.`, `a.setting: ${path}: bad: the\nsecond.`];
   await expect(opened(() => undefined, reporting())).rejects.toMatchObject({ problems, message: problems.join("\n") });
+});
+
+/** Watches the file with real timers, and lists what was taken from it. */
+function follow() {
+  vi.useRealTimers();
+  hold("{ at: 1 }");
+  const taken: object[] = [];
+  const dependencies = reporting();
+  const watched = watchFile({ ...file(), read: readAny, apply: (value) => void taken.push(value) }, dependencies);
+  return {
+    watched,
+    taken: (at: number) => expect.poll(() => taken.at(-1), { timeout: 8_000 }).toEqual({ at }),
+    missed: () => expect.poll(() => dependencies.files.list()[0]?.problems, { timeout: 8_000 }).toHaveLength(1),
+  };
+}
+
+it("is taken at each change after its folder was gone and is made again", async () => {
+  const { watched, taken, missed } = follow();
+  await using _watched = watched;
+  await taken(1);
+  rmSync(join(folder, "data"), { recursive: true });
+  await missed();
+  hold("{ at: 2 }");
+  await taken(2);
+  writeFileSync(path, "{ at: 3 }");
+  await taken(3);
+});
+
+it("is taken at each change after a link in its place leads elsewhere", async () => {
+  const { watched, taken } = follow();
+  await using _watched = watched;
+  await taken(1);
+  writeFileSync(join(folder, "other"), "{ at: 2 }");
+  symlinkSync(join(folder, "other"), join(folder, "link"));
+  renameSync(join(folder, "link"), path);
+  await taken(2);
+  writeFileSync(join(folder, "other"), "{ at: 3 }");
+  await taken(3);
+});
+
+it("is taken after an edit in place of the same length whose time was set back", async () => {
+  const { watched, taken } = follow();
+  await using _watched = watched;
+  await taken(1);
+  const { atime, mtime } = statSync(path);
+  writeFileSync(path, "{ at: 2 }");
+  utimesSync(path, atime, mtime);
+  await taken(2);
 });

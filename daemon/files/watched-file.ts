@@ -7,6 +7,7 @@ import type { FilesInForce } from "./files-in-force.ts";
 import { readJson5File } from "./json5-file.ts";
 import { explainUnreadable } from "./regular-file.ts";
 import { StartupError } from "../process/startup-error.ts";
+import { pause } from "../time.ts";
 
 /** Value of a file's content, or every problem that makes it unusable, each in whole sentences. */
 export type FileReading<Value> = Readonly<{ ok: true; value: Value } | { ok: false; problems: readonly string[] }>;
@@ -27,8 +28,8 @@ export type WatchedFileDependencies = Readonly<{ log: Logger; files: FilesInForc
 
 /** Time in which a file that is being written has to stay the same before it is read. */
 const settleMs = 100;
-/** Time between two looks at whether a change has been missed: watches are lost on some file systems, and when they run out. */
-const lookAgainMs = 30_000;
+/** Time between two checks for a change without an event: a watch is lost with its folder, on some file systems, and when watches run out. */
+const checkEveryMs = 1_000;
 
 /**
  * Reads a JSON5 file now and whenever it changes. If it becomes invalid later, the last valid content stays in force, and the log and `files` say so.
@@ -108,29 +109,34 @@ function createWatchedFile(
       );
     },
     follow: (reload: () => void): AsyncDisposable => {
-      let isLooking = false;
-      // Not on this thread: a file system that hangs, as NFS without its server, would stop all that it serves. One look at a time, as each that
-      // does not come back takes one of the few threads that there are for files.
-      const lookAgain = async () => {
-        if (isLooking) return;
-        isLooking = true;
-        const found = await stat(path).then(formatStamp, formatUnreadableStamp);
-        isLooking = false;
-        if (!isOver && found !== stamp) reload();
-      };
+      let isChecking = false;
       let isOver = false;
-      const watcher = watch(path, {
-        ignoreInitial: true,
-        awaitWriteFinish: { stabilityThreshold: settleMs, pollInterval: 20 },
-      });
-      // What changes before the watch is there is no event.
-      watcher.on("ready", () => void lookAgain());
-      const timer = setInterval(() => void lookAgain(), lookAgainMs).unref();
-      watcher.on("add", reload);
-      watcher.on("change", reload);
-      watcher.on("error", (error) =>
-        log.error({ event: "file-not-watched", err: error, path }, `${setting} can't be watched`),
-      );
+      // Not on this thread: a file system that hangs, as NFS without its server, would stop all that it serves. One check at a time, as each that
+      // does not come back takes one of the few threads that there are for files.
+      const check = async () => {
+        if (isChecking) return;
+        isChecking = true;
+        const found = await findStamp(path);
+        // One that is still being written changes once more, and is for a later check.
+        const isSettled = found !== stamp && (await pause(settleMs).then(() => findStamp(path))) === found;
+        isChecking = false;
+        if (isOver || !isSettled || found === stamp) return;
+        reload();
+        // No event came of it, so this watch sees the file no more.
+        void watcher.close();
+        watcher = open();
+      };
+      const open = () =>
+        watch(path, { ignoreInitial: true, awaitWriteFinish: { stabilityThreshold: settleMs, pollInterval: 20 } })
+          // What changes before the watch is there is no event.
+          .on("ready", () => void check())
+          .on("add", reload)
+          .on("change", reload)
+          .on("error", (error) =>
+            log.error({ event: "file-not-watched", err: error, path }, `${setting} can't be watched`),
+          );
+      let watcher = open();
+      const timer = setInterval(() => void check(), checkEveryMs).unref();
       return {
         [Symbol.asyncDispose]: async () => {
           isOver = true;
@@ -155,8 +161,13 @@ function readStamp(path: string): string {
   }
 }
 
-function formatStamp({ ino, size, mtimeMs }: Stats): string {
-  return `${ino} ${size} ${mtimeMs}`;
+function findStamp(path: string): Promise<string> {
+  return stat(path).then(formatStamp, formatUnreadableStamp);
+}
+
+/** The time of the last change of the inode is in it: a program can set that of the content back. */
+function formatStamp({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }
 
 function formatUnreadableStamp(cause: unknown): string {

@@ -21,7 +21,7 @@ const hiddenLength = 12;
 const userInfo = /([a-z0-9+.-]:\/\/)[^\s/?#"'<>\\]*@/gi;
 
 /** A part of a path that is a key, as providers put it there: long, of letters and digits together. */
-const keyInPath = /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/;
+export const keyInPath = /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/;
 
 /** The credentials of a URL that was cut before the `@`; what has nothing but digits behind its colon is a host and a port. */
 const cutUserInfo = new RegExp(

@@ -61,11 +61,12 @@ export const address = z
   .refine((value) => /^0x[0-9a-fA-F]{40}$/.test(value))
   .meta({ expected: "an address: 0x and 40 hexadecimal digits" });
 
-/** A secp256k1 private key: 32 bytes, 0x-prefixed hexadecimal. Wrap it in `secret()`. */
+/** A secp256k1 private key: 32 bytes in hexadecimal, as a wallet exports it with or without 0x; parsed, it has one. Wrap it in `secret()`. */
 export const privateKey = z
   .string()
-  .regex(/^0x[0-9a-fA-F]{64}$/)
-  .meta({ expected: "a private key: 0x and 64 hexadecimal digits" });
+  .regex(/^(0x)?[0-9a-fA-F]{64}$/)
+  .overwrite((key) => (key.startsWith("0x") ? key : `0x${key}`))
+  .meta({ expected: "a private key: 64 hexadecimal digits, with or without 0x" });
 
 /** An EIP-155 chain id. */
 export const chainId = positiveInteger.meta({ expected: "an EIP-155 chain id, a whole number, 1 or more" });

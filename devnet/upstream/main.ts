@@ -7,7 +7,7 @@ import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 
 /**
  * Something to sell while developing: `GET /data` answers a JSON document that counts how often it was handed out, so that one
- * sees what a payment released.
+ * sees what a payment released, and `GET /api/info` one that says what this is (specification, "x402 resource server", sample routes).
  */
 export const upstream: Service<typeof upstreamSettings.schema> = {
   definition: upstreamSettings,
@@ -19,6 +19,7 @@ export const upstream: Service<typeof upstreamSettings.schema> = {
       handedOut += 1;
       return c.json({ data: "what the client paid for", handedOut, at: new Date().toISOString() });
     });
+    app.get("/api/info", (c) => c.json({ name: "gatehouse sample upstream", routes: ["/data", "/api/info"] }));
     const listener = resources.use(
       await listenHttp(app, { ...listen, setting: "GATEHOUSE_UPSTREAM_LISTEN_PORT", requestTimeoutMs: 10_000 }),
     );

@@ -194,5 +194,11 @@ function buildSampleRoutes(config: StackConfig, addresses: Addresses, payTo: str
       mimeType: "application/json",
       upstream: `http://${addresses.upstream}:${stackServices.upstream.ports.http}/data`,
     },
+    "GET /api/info": {
+      accepts: { ...offer, price: "$0.01" },
+      description: "What the sample upstream is",
+      mimeType: "application/json",
+      upstream: `http://${addresses.upstream}:${stackServices.upstream.ports.http}/api/info`,
+    },
   };
 }

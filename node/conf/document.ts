@@ -1,3 +1,4 @@
+import { findOlderForms } from "./older-form.ts";
 import { parseText, type ParsedText, type TextProblem } from "./parsed-text.ts";
 import type { ConfigProblem } from "./problem.ts";
 
@@ -39,6 +40,9 @@ export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   }
   const chain = value["chain"];
   if (!isJsonObject(chain)) {
+    const [older] = chain === undefined ? findOlderForms(value) : [];
+    if (older !== undefined)
+      return refuse("NoChain", `has no chain: ${older.key} ${older.message} To use it, ${older.fix}`);
     const found = chain === undefined ? "has no chain" : `has ${describeType(chain)} as chain`;
     return refuse("NoChain", `${found}; expected chain to be an object with monitor_config and startup_config.`);
   }

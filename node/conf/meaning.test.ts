@@ -119,6 +119,23 @@ test("of a meaning of the first format, too, the names of other versions do not 
   expect(hasSameMeaning(kept, otherPamir, undefined)).toBe(false);
 });
 
+const named = (name: string) => readDocument(config.replace('"own":2', `"pamir_cetina_instance_name":"${name}"`));
+
+/** The rows of a time that did not know the instance's key. */
+const olderRows = nodeReleases.map((row) =>
+  Object.fromEntries(Object.entries(row).filter(([key]) => key !== "instanceKey")),
+);
+
+test("the instance's name counts for the releases that read it, also in a meaning that was kept before it was known", () => {
+  for (const kept of [deriveMeaning(named("a")), deriveMeaning(named("a"), olderRows as unknown as NodeReleases)]) {
+    for (const version of ["0.15.0", "0.16.2"].map(parseNodeVersion)) {
+      expect(hasSameMeaning(kept, named("a"), version)).toBe(true);
+    }
+    expect(hasSameMeaning(kept, named("b"), parseNodeVersion("0.15.0"))).toBe(false);
+  }
+  expect(hasSameMeaning(deriveMeaning(named("a")), named("b"), parseNodeVersion("0.16.2"))).toBe(true);
+});
+
 test("what is kept says the number of its format; another number, or any other text, is the meaning of no file", () => {
   const document = readDocument(config);
   const kept = deriveMeaning(document);

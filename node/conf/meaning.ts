@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { ObjectNode, ValueNode } from "@humanwhocodes/momoa";
 import { readJson5Key } from "#daemon/files/json5-tree.ts";
 import type { ConfigDocument } from "./document.ts";
-import { nodeReleases, findRelease, type MonitorKeys, type NodeReleases, type NodeVersion } from "../versions.ts";
+import { nodeReleases, findRelease, type NodeReleases, type NodeVersion } from "../versions.ts";
 import { listKeySets, type KeySet } from "./monitor-keys.ts";
 
 /** Number of the format that {@link deriveMeaning} writes. The first one had no number. */
@@ -37,15 +37,15 @@ export function hasSameMeaning(
 ): boolean {
   const before = readMeaning(kept);
   if (before === undefined) return false;
-  const now = hashParts(
-    document,
-    listKeySets(releases).filter(({ name }) => before.has(name)),
-  );
-  // A naming that is known no more can't be looked up.
-  if (now.size !== before.size) return false;
   const own = version === undefined ? undefined : findRelease(version, releases).naming;
   const counting = own === undefined || !before.has(own) ? [...before.keys()] : [own, restPart];
-  return counting.every((part) => before.get(part) === now.get(part));
+  const sets = listKeySets(releases).filter(({ name }) => before.has(name));
+  // A meaning that was kept before the instance's key was known has it among the rest.
+  return [sets, sets.map(({ name, keys, words, range }) => ({ name, keys, words, range }))].some((split) => {
+    const now = hashParts(document, split);
+    // A naming that is known no more can't be looked up.
+    return now.size === before.size && counting.every((part) => before.get(part) === now.get(part));
+  });
 }
 
 /** Returns the hashes of a kept meaning by their part; undefined for any other text, and for a format of a later version. */
@@ -75,15 +75,11 @@ function hashParts(document: ConfigDocument, sets: readonly KeySet[]): ReadonlyM
   const names = [...sets.map(({ name }) => name), restPart];
   if (root === undefined) return new Map(names.map((name) => [name, hashText(text)]));
   const monitor = findFirstValue(findFirstValue(root, "chain"), "monitor_config");
-  const parts = sets.map(({ name, keys }) => {
-    const own = monitor?.type === "Object" ? formatCanonicalObject(text, monitor, (key) => hasName(keys, key)) : "";
-    return [name, hashText(own)] as const;
+  const parts = sets.map((set) => {
+    const own = monitor?.type === "Object" ? formatCanonicalObject(text, monitor, (key) => hasName(set, key)) : "";
+    return [set.name, hashText(own)] as const;
   });
-  const rest = formatCanonical(
-    text,
-    root,
-    (node, key) => node !== monitor || !sets.some(({ keys }) => hasName(keys, key)),
-  );
+  const rest = formatCanonical(text, root, (node, key) => node !== monitor || !sets.some((set) => hasName(set, key)));
   return new Map([...parts, [restPart, hashText(rest)]]);
 }
 
@@ -91,8 +87,8 @@ function hashText(text: string): string {
   return hash("sha256", text);
 }
 
-function hasName(keys: MonitorKeys, name: string): boolean {
-  return Object.values(keys).includes(name);
+function hasName({ keys, instanceKey }: KeySet, name: string): boolean {
+  return name === instanceKey || Object.values(keys).includes(name);
 }
 
 /** Returns the value of a key, of several equal ones that of the first, as meanings were always kept; editing refuses such a file. */

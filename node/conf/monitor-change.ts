@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "./document.ts";
 import { monitorFields, listOtherNames, type Naming } from "./monitor-keys.ts";
+import { formatValue } from "./shown-value.ts";
 import type { MonitorValue, WantedMonitor } from "./monitor-values.ts";
 
 /** One change of `chain.monitor_config`, and why. */
@@ -15,7 +16,7 @@ export type ConfigChange = Readonly<{ reason: string }> &
 /** Returns the changes that lead from the current `chain.monitor_config` to the wanted one; empty if it is right. */
 export function findConfigChanges(current: unknown, wanted: WantedMonitor, naming: Naming): readonly ConfigChange[] {
   if (!isJsonObject(current)) return buildCreation(current, wanted, naming);
-  return monitorFields.flatMap((field): ConfigChange[] => {
+  const ofFields = monitorFields.flatMap((field): ConfigChange[] => {
     const own = naming.own[field];
     const hasOwn = Object.hasOwn(current, own);
     const others = listOtherNames(naming, field).filter((name) => Object.hasOwn(current, name));
@@ -31,6 +32,22 @@ export function findConfigChanges(current: unknown, wanted: WantedMonitor, namin
     else if (from !== target.value) changes.push({ kind: "set", key: own, from, ...target });
     return changes;
   });
+  return [...ofFields, ...removeInstances(current, naming)];
+}
+
+/** Removes the instance's name where the node ignores it, and says what is lost: without it, nodes of one job overwrite each other's metrics. */
+function removeInstances(
+  current: JsonObject,
+  { otherInstanceKeys, instanceKey, rule }: Naming,
+): readonly ConfigChange[] {
+  const found = otherInstanceKeys.filter((key) => Object.hasOwn(current, key));
+  const why =
+    instanceKey === undefined ? "which have none for the instance" : `of which ${instanceKey} is the instance's`;
+  return found.map((key) => ({
+    kind: "remove",
+    key,
+    reason: `${rule}, ${why}; it was ${formatValue(current[key])}: give each node of the job its own monitor.jobName`,
+  }));
 }
 
 function buildCreation(current: unknown, wanted: WantedMonitor, naming: Naming): readonly ConfigChange[] {

@@ -21,6 +21,7 @@ export const monitorFields: readonly MonitorField[] = [
 export type KeySet = Readonly<{
   name: string;
   keys: MonitorKeys;
+  instanceKey?: string | undefined;
   /** The names in words, e.g. `storage_*`. */
   words: string;
   /** The releases in words, e.g. `0.16.0 and later`. */
@@ -37,7 +38,7 @@ export function listKeySets(releases: NodeReleases = nodeReleases): readonly Key
     .toReversed();
 }
 
-function buildKeySet({ naming, monitorKeys }: NodeRelease, releases: NodeReleases): KeySet {
+function buildKeySet({ naming, monitorKeys, instanceKey }: NodeRelease, releases: NodeReleases): KeySet {
   const first = releases.findIndex((release) => release.naming === naming);
   const since = first === 0 ? undefined : releases[first]?.since;
   const next = releases.slice(first).find((release) => release.naming !== naming)?.since;
@@ -45,6 +46,7 @@ function buildKeySet({ naming, monitorKeys }: NodeRelease, releases: NodeRelease
   return {
     name: naming,
     keys: monitorKeys,
+    instanceKey,
     words: isPrefix ? `${naming}_*` : naming,
     range: describeRange(since, next),
   };
@@ -60,6 +62,9 @@ export type Naming = Readonly<{
   own: MonitorKeys;
   /** The names of other releases, newest first. */
   others: readonly MonitorKeys[];
+  /** Its name of the instance's key, and the names of other releases. */
+  instanceKey?: string | undefined;
+  otherInstanceKeys: readonly string[];
   rule: string;
 }>;
 
@@ -71,6 +76,10 @@ export function findNaming(version: NodeVersion, releases: NodeReleases = nodeRe
   return {
     own: release.monitorKeys,
     others: others.map(({ keys }) => keys),
+    instanceKey: release.instanceKey,
+    otherInstanceKeys: others.flatMap(({ instanceKey }) =>
+      instanceKey === release.instanceKey ? [] : (instanceKey ?? []),
+    ),
     rule: `node ${version.text} reads the ${words} names (${range})`,
   };
 }

@@ -14,21 +14,30 @@ export type WantedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>
 
 /**
  * Decides each value: the setting, else what the file has under the version's own naming, else under the newest of the
- * others, else the default. A value of the wrong type is read as what it was meant to be, if that is plain.
+ * others, else what earlier files had, else the default. A value of the wrong type is read as what it was meant to be, if that is plain.
  */
 export function decideMonitor(current: JsonObject | undefined, naming: Naming, desired: DesiredMonitor): WantedMonitor {
   if (!desired.enabled) return decideDisabled(current, naming);
-  const { fallback } = desired;
+  const { earlier = [], fallback } = desired;
+  const recall = (field: MonitorField) => fromEarlier(field, earlier, naming);
   const pick = (field: Exclude<MonitorField, "enabled">): WantedValue | undefined =>
-    fromSetting(field, desired[field]) ?? fromFile(field, current, naming) ?? fromDefault(field, fallback[field]);
+    fromSetting(field, desired[field]) ??
+    fromFile(field, current, naming) ??
+    recall(field) ??
+    fromDefault(field, fallback[field]);
   const address = pick("pushAddress");
+  const portOfAddress = desired.pushAddress === undefined ? fromAddress(current, naming) : undefined;
   const fields = {
     enabled:
       address === undefined ? undefined : { value: true, reason: "metrics pushing is desired (monitor.enabled)" },
     jobName: pick("jobName"),
     pushAddress: address,
     pushIntervalSeconds: pick("pushIntervalSeconds"),
-    pushPort: pick("pushPort"),
+    pushPort:
+      fromSetting("pushPort", desired.pushPort) ??
+      fromFile("pushPort", current, naming) ??
+      portOfAddress ??
+      pick("pushPort"),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, wanted]) => wanted !== undefined));
 }
@@ -62,6 +71,24 @@ function fromFile(field: MonitorField, current: JsonObject | undefined, naming: 
   return undefined;
 }
 
+function fromEarlier(field: MonitorField, earlier: readonly JsonObject[], naming: Naming): WantedValue | undefined {
+  for (const monitor of earlier) {
+    const value = fromFile(field, monitor, naming)?.value;
+    if (value !== undefined) return { value, reason: "as in the last node.conf that the node ran well with" };
+  }
+  return undefined;
+}
+
+/** Takes the port that was pasted with the address, where the file has no key for it. */
+function fromAddress(current: JsonObject | undefined, naming: Naming): WantedValue | undefined {
+  for (const key of [naming.own.pushAddress, ...listOtherNames(naming, "pushAddress")]) {
+    const address = parseAddress(current?.[key]);
+    if (address?.port !== undefined) return { value: address.port, reason: `the port that ${key} had in it` };
+    if (address !== undefined) return undefined;
+  }
+  return undefined;
+}
+
 /** Values that the node expects (specification, "monitor_config keys"). */
 export const typeRule: Readonly<Record<MonitorField, string>> = {
   enabled: "expected true or false",
@@ -79,7 +106,7 @@ export function parseMonitorValue(field: MonitorField, value: unknown): MonitorV
     case "jobName":
       return typeof value === "string" && value.trim() !== "" ? value : undefined;
     case "pushAddress":
-      return typeof value === "string" ? parseBareHost(value) : undefined;
+      return parseAddress(value)?.host;
     case "pushIntervalSeconds":
       return parseWholeNumber(value, 86_400);
     case "pushPort":
@@ -87,17 +114,18 @@ export function parseMonitorValue(field: MonitorField, value: unknown): MonitorV
   }
 }
 
-/** Returns the host of an address that may carry a protocol, credentials, brackets, a port or a path by mistake. */
-function parseBareHost(text: string): string | undefined {
-  const trimmed = text.trim();
-  if (/^[0-9A-Fa-f:]+$/.test(trimmed) && trimmed.split(":").length > 2) return trimmed;
-  const host = trimmed
+/** Reads the host, and the port, of an address that may carry a protocol, credentials, brackets, a port or a path by mistake. */
+export function parseAddress(value: unknown): Readonly<{ host: string; port?: number | undefined }> | undefined {
+  if (typeof value !== "string") return undefined;
+  const trimmed = value.trim();
+  if (/^[0-9A-Fa-f:]+$/.test(trimmed) && trimmed.split(":").length > 2) return { host: trimmed };
+  const authority = trimmed
     .replace(/^[a-z][a-z0-9+.-]*:\/\//i, "")
     .replace(/\/.*$/s, "")
-    .replace(/^.*@/s, "")
-    .replace(/:\d+$/, "")
-    .replace(/^\[([0-9A-Fa-f:]+)\]$/, "$1");
-  return /^[^\s/]+$/.test(host) ? host : undefined;
+    .replace(/^.*@/s, "");
+  const port = parseWholeNumber(/:(\d+)$/.exec(authority)?.[1], 65_535);
+  const host = authority.replace(/:\d+$/, "").replace(/^\[([0-9A-Fa-f:]+)\]$/, "$1");
+  return /^[^\s/]+$/.test(host) ? { host, port } : undefined;
 }
 
 function parseWholeNumber(value: unknown, max: number): number | undefined {
@@ -113,6 +141,8 @@ export type DesiredMonitor = Readonly<{
   pushAddress?: string | undefined;
   pushPort?: number | undefined;
   pushIntervalSeconds?: number | undefined;
+  /** The `monitor_config` of earlier files of this node, the best one first: used before the fallback. */
+  earlier?: readonly JsonObject[];
   /** Used when neither a setting nor the file has a value. */
   fallback: Readonly<{
     jobName?: string | undefined;

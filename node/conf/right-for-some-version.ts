@@ -19,7 +19,7 @@ export function isRightForSomeVersion(
   const sets = listKeySets(releases);
   return sets.some(({ name, keys }) => {
     const others = sets.filter((other) => other.name !== name).map((other) => other.keys);
-    const naming = { own: keys, others, rule };
+    const naming = { own: keys, others, otherInstanceKeys: [], rule };
     const wanted = decideMonitor(isJsonObject(current) ? current : undefined, naming, desired);
     if (desired.enabled && wanted.pushAddress === undefined) return false;
     return findConfigChanges(current, wanted, naming).every(({ kind }) => kind === "remove");

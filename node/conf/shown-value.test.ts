@@ -8,6 +8,12 @@ it("shows a value short, and without the credentials of a URL", () => {
   );
 });
 
+it("shows no password or key that is part of a value", () => {
+  expect(formatValue({ key_pwd: "hunter2", pwd: 1234, domain_key: `0x${"ab".repeat(34)}`, at: "10.0.0.1" })).toBe(
+    '{"key_pwd":"[secret]","pwd":"[secret]","domain_key":"[secret]","at":"10.0.0.1"}',
+  );
+});
+
 it("takes a time by a value's length alone", () => {
   const beganMs = performance.now();
   for (const part of [":", "//", "a:", "//:"]) formatValue(part.repeat(65_536 / part.length));

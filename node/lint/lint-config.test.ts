@@ -42,7 +42,7 @@ describe("gatehouse lint", () => {
       `6:22 missing-key ${init}.meta_path is missing. add "meta_path" with a file system path.`,
     ]);
     expect(findings('"10.0.0.1"', '"http://10.0.0.1:9091"')).toEqual([
-      '3:87 push-address chain.monitor_config.storage_cetina_push_address is "http://10.0.0.1:9091"; expected a host name or IP address without protocol, port or path. write "10.0.0.1".',
+      '3:87 push-address chain.monitor_config.storage_cetina_push_address is "http://10.0.0.1:9091"; expected a host name or IP address without protocol, port or path. write "10.0.0.1". Set storage_cetina_push_port to 9091.',
     ]);
     expect(findings('cetina": true', 'cetina": "true"')).toEqual([
       '3:50 wrong-type chain.monitor_config.storage_enable_cetina is "true"; expected true or false. write true.',
@@ -115,4 +115,141 @@ describe("gatehouse lint", () => {
     const found = lintConfig(Buffer.from("//\n".repeat(20_000) + right.replace('"20000"', '"18100"')), undefined);
     expect(found.map(({ line, column, rule }) => `${line}:${column} ${rule}`)).toEqual(["20008:43 port-clash"]);
   });
+});
+
+/** A file of the shape that the public node's are published in, which has no monitor_config. */
+const published = (parameters: object, mygrid: unknown): string =>
+  JSON.stringify({
+    chain: {
+      secret_config: { domain_key_path: "../keys/domain.key", stabilizing_key_path: "../keys/stabilizing.key" },
+      startup_config: {
+        ...parameters,
+        init_config: {
+          meta_path: "../data",
+          host_ip: "127.0.0.1",
+          http_port: "18100",
+          rpc_port: "20000",
+          tcp_port: "19000",
+          ws_port: "18200",
+        },
+      },
+    },
+    storage: { mygrid_conf: mygrid, mygrid_env: { storage_data_path: "../data" } },
+  });
+
+const lint = (text: string, version?: string) =>
+  lintConfig(Buffer.from(text), version === undefined ? undefined : parseNodeVersion(version)).map(
+    ({ rule, path, message, fix }) => `${rule} ${path} ${message} ${fix}`,
+  );
+
+const fullState = (value: unknown) => ({
+  config: { mygrid: { expert_flags: { mygrid_client_enable_full_state_kv_db: value } } },
+});
+
+const flag = (value: unknown) => ({ parameters: { "/GlobalFlag/enable_persist_trace": value } });
+
+const monitor = (keys: object, version?: string) =>
+  lint(published({}, {}).replace('"chain":{', `"chain":{"monitor_config":${JSON.stringify(keys)},`), version);
+
+describe("files of the public node", () => {
+  test.each([
+    ["of a full node", published({}, {})],
+    ["of a full cache", published({}, fullState(true))],
+    ["that persists traces", published(flag("true"), {})],
+    ["with other parameters and storage of any content", published(flag("false"), ["what", { ever: 1 }])],
+  ])("one %s has no findings", (_, text) => {
+    expect(lint(text, "0.16.2")).toEqual([]);
+    expect(lint(text)).toEqual([]);
+  });
+
+  test("flags of the wrong kind, and an address with a port", () => {
+    expect(lint(published(flag(true), {}))).toEqual([
+      'wrong-type chain.startup_config.parameters./GlobalFlag/enable_persist_trace is true; expected "true" or "false" as a string. write "true" or "false" as a string.',
+    ]);
+    expect(lint(published({ parameters: { "/GlobalFlag/depth": 3 } }, {}))).toHaveLength(1);
+    expect(lint(published({}, fullState("true")))).toEqual([
+      'wrong-type storage.mygrid_conf.config.mygrid.expert_flags.mygrid_client_enable_full_state_kv_db is "true"; expected true or false, without quotes. write true or false, without quotes.',
+    ]);
+    expect(lint(published({}, {}).replace("127.0.0.1", "http://10.0.0.1:18100"))).toEqual([
+      'wrong-type chain.startup_config.init_config.host_ip is "http://10.0.0.1:18100"; expected an IP address as a string, without protocol or port. write an IP address as a string, without protocol or port.',
+    ]);
+  });
+
+  test("the roots of an earlier release are named, and what it held inline is a secret", () => {
+    const text = published({}, {})
+      .replace('"chain"', '"cubenet":{},"aldaba"')
+      .replace('"domain_key_path":"../keys/domain.key"', `"domain_key":"${"Mig/7b+T".repeat(8)}=="`);
+    const found = lint(text);
+    expect(found.map((finding) => finding.slice(0, 70))).toEqual([
+      "older-release cubenet is a root of releases of about December 2025, wh",
+      "older-release aldaba is the root that releases of about December 2025 ",
+      "secret aldaba.secret_config.domain_key looks like a secret; the node n",
+    ]);
+    expect(found.join()).not.toContain("Mig");
+    expect(lint(published({}, {}).replace('"storage"', '"aldaba":{},"storage"'))).toHaveLength(1);
+    expect(lint("{}")[0]).toContain("unreadable  has no chain; expected chain to be an object");
+  });
+
+  test("a monitor.conf, with the metrics keys at the top, is named as what it is", () => {
+    const flat = { enable_pamir_cetina: true, pamir_cetina_job_name: "n", pamir_cetina_push_address: "10.0.0.1" };
+    expect(lint(JSON.stringify({ ...flat, pamir_cetina_push_interval: 5, pamir_cetina_push_port: 9091 }))).toEqual([
+      "older-release enable_pamir_cetina stands at the top, as in the monitor.conf of releases before 0.11, which holds nothing but the metrics keys. move the metrics keys into chain.monitor_config of node.conf.",
+    ]);
+  });
+});
+
+describe("monitor_config", () => {
+  const rest = { pamir_cetina_job_name: "n", pamir_cetina_push_address: "10.0.0.1" };
+
+  test("a switch that is on alone", () => {
+    for (const version of ["0.16.2", undefined]) {
+      expect(monitor({ storage_enable_cetina: true }, version)).toEqual([
+        "lone-switch chain.monitor_config.storage_enable_cetina is on, and none of the keys is there that say where and as what the node pushes. add storage_cetina_job_name, storage_cetina_push_address, storage_cetina_push_interval, storage_cetina_push_port, or let `gatehouse plan --write` do it.",
+      ]);
+    }
+    expect(monitor({ storage_enable_cetina: false }, "0.16.2")).toEqual([]);
+    expect(monitor({ storage_enable_cetina: true, storage_cetina_push_port: 9091 }, "0.16.2")).toEqual([]);
+    expect(monitor({ enable_pamir_cetina: true }, "0.16.2")).toHaveLength(1);
+  });
+
+  test("the instance's name is a key of releases before 0.16", () => {
+    const named = { enable_pamir_cetina: true, ...rest, pamir_cetina_instance_name: "node-7" };
+    expect(monitor(named, "0.15.9")).toEqual([]);
+    expect(monitor(named)).toEqual([]);
+    expect(monitor({ pamir_cetina_instance_name: "node-7" }, "0.16.2")).toEqual([
+      "other-version chain.monitor_config.pamir_cetina_instance_name is silently ignored: node 0.16.2 reads the storage_* names (0.16.0 and later), and none for the instance. remove it, and give each node of the job its own job name.",
+    ]);
+  });
+
+  test("a pasted port goes where it belongs, unless another one is there", () => {
+    const pasted = { ...rest, pamir_cetina_push_address: "http://10.0.0.5:9091" };
+    expect(monitor(pasted)[0]).toContain('write "10.0.0.5". Set pamir_cetina_push_port to 9091.');
+    expect(monitor({ ...pasted, pamir_cetina_push_port: 9091 })[0]).toMatch(/write "10\.0\.0\.5"\.$/);
+    expect(monitor({ ...pasted, pamir_cetina_push_port: 9092 })[0]).toContain(
+      "pamir_cetina_push_port is 9092, not the port 9091 that stands here; keep the right one there.",
+    );
+  });
+});
+
+test.each([
+  ["domain_key", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7/JTUt9Us8cKj+w=="],
+  ["stabilizing_key", "0x4002abcdef"],
+  ["key_passwd", "hunter2"],
+  ["pwd", "hunter2!"],
+  ["key_pwd", "p.a.s.s"],
+  ["key_pwd", 123_456],
+])("%s inline is a secret", (key, value) => {
+  const found = lint(published({}, { [key]: value }));
+  expect(found).toHaveLength(1);
+  expect(found[0]).toContain(`secret storage.mygrid_conf.${key} looks like a secret`);
+  expect(found[0]).not.toContain(String(value));
+});
+
+test.each([
+  ["domain_key", "../keys/domain.key"],
+  ["key_pwd", ".password"],
+  ["key_pwd", ""],
+  ["max_token", 5],
+])("%s that is %j is no secret", (key, value) => {
+  expect(lint(published({}, { [key]: value }))).toEqual([]);
 });

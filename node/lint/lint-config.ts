@@ -1,10 +1,11 @@
 import { parseConfig } from "../conf/document.ts";
+import { parseText } from "../conf/parsed-text.ts";
 import { nodeReleases, type NodeReleases, type NodeVersion } from "../versions.ts";
 import { buildConfigTree, type ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";
-import { findDuplicateKeys, findSecretsInComments, findSecretsInFile } from "./general-rules.ts";
+import { findDuplicateKeys, findOlderParts, findSecretsInComments, findSecretsInFile } from "./general-rules.ts";
 import { findMonitorFindings } from "./monitor-rules.ts";
-import { checkPaths, checkPorts } from "./node-rules.ts";
+import { checkKnownValues, checkPaths, checkPorts } from "./node-rules.ts";
 
 /**
  * Judges a node.conf with no node at all: what can't be read, keys that stand twice, ports that clash, missing paths, a push
@@ -24,8 +25,24 @@ export function lintConfig(
 ): readonly LintFinding[] {
   const parsed = parseConfig(bytes);
   if (!parsed.ok) {
-    const { message, line = 1, column = 1 } = parsed.problem;
-    return [{ rule: "unreadable", path: "", line, column, message, fix: "write the file as JSON; comments may stay." }];
+    const { reason, message, line = 1, column = 1 } = parsed.problem;
+    const whole =
+      reason === "NoChain"
+        ? parseText(
+            Buffer.from(bytes)
+              .toString("utf8")
+              .replace(/^\uFEFF/, ""),
+          )
+        : undefined;
+    const tree = whole?.ok === true ? buildConfigTree(whole.parsed) : undefined;
+    const older = tree === undefined ? [] : findOlderParts(tree, releases);
+    const fix =
+      tree === undefined
+        ? "write the file as JSON; comments may stay."
+        : "add chain, or restore the file from a backup.";
+    const unreadable: LintFinding = { rule: "unreadable", path: "", line, column, message, fix };
+    const secrets = tree === undefined ? [] : [...findSecretsInFile(tree), ...findSecretsInComments(tree)];
+    return sortFindings([...(older.length === 0 ? [unreadable] : older), ...secrets]);
   }
   const { document } = parsed;
   const findings = listFindings(buildConfigTree(document), version, releases);
@@ -44,9 +61,15 @@ function listFindings(
     ...findDuplicateKeys(tree),
     ...checkPorts(tree),
     ...checkPaths(tree),
+    ...checkKnownValues(tree),
+    ...findOlderParts(tree, releases),
     ...findMonitorFindings(tree, version, releases),
     ...findSecretsInFile(tree),
     ...findSecretsInComments(tree),
   ];
-  return findings.sort((a, b) => a.line - b.line || a.column - b.column);
+  return sortFindings(findings);
+}
+
+function sortFindings(findings: readonly LintFinding[]): readonly LintFinding[] {
+  return findings.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }

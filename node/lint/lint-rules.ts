@@ -16,6 +16,8 @@ export const lintRules: Readonly<Record<LintRule, RuleWords>> = {
   "port-clash": { level: "error", summary: "Two listeners have the same port." },
   "push-address": { level: "error", summary: "The Pushgateway's address has more than a host in it." },
   "other-version": { level: "error", summary: "A metrics key is named as another version of the node names it." },
+  "lone-switch": { level: "error", summary: "Metrics pushing is on, and none of its other keys is there." },
+  "older-release": { level: "error", summary: "The file, or a part of it, has the form of an earlier release." },
   "unknown-key": { level: "warning", summary: "No node reads this metrics key." },
   secret: { level: "error", summary: "A secret stands in the file." },
 };
@@ -43,5 +45,7 @@ export type LintRule =
   | "port-clash"
   | "push-address"
   | "other-version"
+  | "lone-switch"
+  | "older-release"
   | "unknown-key"
   | "secret";

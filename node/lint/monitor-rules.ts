@@ -1,6 +1,6 @@
 import type { MonitorField, MonitorKeys, NodeReleases, NodeVersion } from "../versions.ts";
 import { listKeySets, monitorFields, findNaming } from "../conf/monitor-keys.ts";
-import { parseMonitorValue, typeRule } from "../conf/monitor-values.ts";
+import { parseAddress, parseMonitorValue, typeRule } from "../conf/monitor-values.ts";
 import { formatValue } from "../conf/shown-value.ts";
 import type { ConfigTree, FoundProperty } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";
@@ -32,44 +32,65 @@ export function findMonitorFindings(
     .filter(
       (property) => property.path.length === 3 && property.path[1] === "monitor_config" && property.path[0] === "chain",
     );
-  const naming = (key: string, field: MonitorField) =>
-    version === undefined ? checkMixedNaming(keys, releases) : checkNaming(key, field, version, releases);
-  return keys.flatMap((property) => checkKey(property, releases, naming));
+  const found = keys.flatMap((property) => checkKey(property, keys, { version, releases }));
+  return [...found, ...checkLoneSwitch(keys, version, releases)];
+}
+
+/** Finds a switch that is on alone: the node has nowhere to push to. A switch of another version is one finding already. */
+function checkLoneSwitch(
+  found: readonly FoundProperty[],
+  version: NodeVersion | undefined,
+  releases: NodeReleases,
+): readonly LintFinding[] {
+  const sets = version === undefined ? listKeySets(releases) : [{ keys: findNaming(version, releases).own }];
+  return sets.flatMap(({ keys }): LintFinding[] => {
+    const [own, ...others] = found.filter(({ key }) => findField(key, keys) !== undefined);
+    if (own?.key !== keys.enabled || others.length > 0 || parseMonitorValue("enabled", own.value) !== true) return [];
+    const missing = monitorFields.filter((field) => field !== "enabled").map((field) => keys[field]);
+    const message = "is on, and none of the keys is there that say where and as what the node pushes.";
+    const fix = `add ${missing.join(", ")}, or let \`gatehouse plan --write\` do it.`;
+    return [{ rule: "lone-switch", path: own.path.join("."), ...own.keyPosition, message, fix }];
+  });
 }
 
 function checkKey(
   { path, key, value, position, keyPosition }: FoundProperty,
-  releases: NodeReleases,
-  namingFinding: (key: string, field: MonitorField) => Judgement | undefined,
+  all: readonly FoundProperty[],
+  { version, releases }: Readonly<{ version: NodeVersion | undefined; releases: NodeReleases }>,
 ): readonly LintFinding[] {
-  const field = listKeySets(releases)
-    .map(({ keys }) => findField(key, keys))
-    .find((found) => found !== undefined);
+  const sets = listKeySets(releases);
+  const set = sets.find(({ keys }) => findField(key, keys) !== undefined);
+  const field = set && findField(key, set.keys);
   const here = path.join(".");
-  if (field === undefined) {
+  if (field === undefined && !sets.some(({ instanceKey }) => instanceKey === key)) {
     const message = "is not a key that a node reads.";
     return [{ rule: "unknown-key", path: here, ...keyPosition, message, fix: "correct the spelling, or remove it." }];
   }
-  const findings: LintFinding[] = [];
-  const naming = namingFinding(key, field);
-  if (naming !== undefined) findings.push({ ...naming, path: here, ...keyPosition });
-  const wrong = checkValue(field, value);
+  const naming = version === undefined ? checkMixedNaming(all, releases) : checkNaming(key, field, version, releases);
+  const findings: LintFinding[] = naming === undefined ? [] : [{ ...naming, path: here, ...keyPosition }];
+  if (set === undefined || field === undefined) return findings;
+  const port = { key: set.keys.pushPort, value: all.find((other) => other.key === set.keys.pushPort)?.value };
+  const wrong = checkValue(field, value, port);
   if (wrong !== undefined) findings.push({ ...wrong, path: here, ...position });
   return findings;
 }
 
 type Judgement = Pick<LintFinding, "rule" | "message" | "fix">;
 
+/** Judges the name of a key; without a field it is that of the instance. */
 function checkNaming(
   key: string,
-  field: MonitorField,
+  field: MonitorField | undefined,
   version: NodeVersion,
   releases: NodeReleases,
 ): Judgement | undefined {
-  const { own, rule } = findNaming(version, releases);
-  if (own[field] === key) return undefined;
-  const message = `is silently ignored: ${rule}.`;
-  return { rule: "other-version", message, fix: `rename it to ${own[field]}.` };
+  const { own, instanceKey, rule } = findNaming(version, releases);
+  const name = field === undefined ? instanceKey : own[field];
+  if (name === key) return undefined;
+  if (name !== undefined)
+    return { rule: "other-version", message: `is silently ignored: ${rule}.`, fix: `rename it to ${name}.` };
+  const message = `is silently ignored: ${rule}, and none for the instance.`;
+  return { rule: "other-version", message, fix: "remove it, and give each node of the job its own job name." };
 }
 
 /** Returns a finding if no version reads all of the keys: of the naming for an unknown version nothing else can be wrong. */
@@ -86,14 +107,28 @@ function checkMixedNaming(found: readonly FoundProperty[], releases: NodeRelease
   return { rule: "other-version", message, fix: `keep ${each.join(", ")}.` };
 }
 
-function checkValue(field: MonitorField, value: unknown): Judgement | undefined {
+function checkValue(
+  field: MonitorField,
+  value: unknown,
+  port: Readonly<{ key: string; value: unknown }>,
+): Judgement | undefined {
   const meant = parseMonitorValue(field, value);
   if (meant === value) return undefined;
+  const more = field === "pushAddress" ? explainPort(value, port) : "";
   const fix =
-    meant === undefined ? `write a value of this kind: ${typeRule[field]}.` : `write ${JSON.stringify(meant)}.`;
+    meant === undefined ? `write a value of this kind: ${typeRule[field]}.` : `write ${JSON.stringify(meant)}.${more}`;
   const message = `is ${formatValue(value)}; ${typeRule[field]}.`;
   const rule = field === "pushAddress" && typeof value === "string" ? "push-address" : "wrong-type";
   return { rule, message, fix };
+}
+
+/** Says where the port of a pasted address belongs. */
+function explainPort(address: unknown, { key, value }: Readonly<{ key: string; value: unknown }>): string {
+  const pasted = parseAddress(address)?.port;
+  if (pasted === undefined || pasted === value) return "";
+  return value === undefined
+    ? ` Set ${key} to ${pasted}.`
+    : ` ${key} is ${formatValue(value)}, not the port ${pasted} that stands here; keep the right one there.`;
 }
 
 function findField(key: string, keys: MonitorKeys): MonitorField | undefined {

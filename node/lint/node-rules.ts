@@ -1,3 +1,5 @@
+import { parseAddress } from "../conf/monitor-values.ts";
+import { formatValue } from "../conf/shown-value.ts";
 import type { ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";
 
@@ -64,6 +66,40 @@ export function checkPaths(tree: ConfigTree): readonly LintFinding[] {
     return [{ rule: "wrong-type", path: path.join("."), ...position, message, fix: "write the path as a string." }];
   });
 }
+
+/** Finds further keys of the public node with values that it does not read: an address, flags that are strings, and one that is a boolean. */
+export function checkKnownValues(tree: ConfigTree): readonly LintFinding[] {
+  return tree.properties().flatMap(({ path, value, position }): LintFinding[] => {
+    const here = path.join(".");
+    const rule = knownValues.find(({ at }) => at.test(here));
+    if (rule === undefined || rule.isRight(value)) return [];
+    const message = `is ${formatValue(value)}; expected ${rule.expected}.`;
+    return [{ rule: "wrong-type", path: here, ...position, message, fix: `write ${rule.expected}.` }];
+  });
+}
+
+const knownValues: readonly Readonly<{ at: RegExp; expected: string; isRight: (value: unknown) => boolean }>[] = [
+  {
+    at: /^chain\.startup_config\.init_config\.host_ip$/,
+    expected: "an IP address as a string, without protocol or port",
+    isRight: (value) => parseAddress(value)?.host === value,
+  },
+  {
+    at: /^chain\.startup_config\.parameters\.\/GlobalFlag\/enable_/,
+    expected: '"true" or "false" as a string',
+    isRight: (value) => value === "true" || value === "false",
+  },
+  {
+    at: /^chain\.startup_config\.parameters\.\/GlobalFlag\//,
+    expected: "a string",
+    isRight: (value) => typeof value === "string",
+  },
+  {
+    at: /^storage\.mygrid_conf\.config\.mygrid\.expert_flags\.mygrid_client_enable_full_state_kv_db$/,
+    expected: "true or false, without quotes",
+    isRight: (value) => typeof value === "boolean",
+  },
+];
 
 function reportMissing(tree: ConfigTree, path: readonly string[], fix: string): LintFinding {
   return { rule: "missing-key", path: path.join("."), ...tree.place(path), message: "is missing.", fix };

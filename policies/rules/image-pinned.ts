@@ -1,27 +1,42 @@
-import type { ResourceRule } from "../rule.ts";
+import type { ResourceRule, RuleOptions } from "../rule.ts";
 import { checkContainers } from "../workload-of.ts";
+import { isUnknown, readText } from "../values.ts";
 
 const byId = /^sha256:[0-9a-f]{64}$/;
 const byDigest = /^(?<name>[^@\s]+)@sha256:[0-9a-f]{64}$/;
 
-/** Rule 1: images are pinned, so that the reviewed ones run. */
+/**
+ * Rule 1: images are pinned, so that the reviewed ones run. A Docker container has the id of what was pulled, or nothing at preview: what is pulled is
+ * judged by the name that the image's own resource has.
+ */
 export const imagePinned: ResourceRule = {
   scope: "resource",
   name: "image-pinned",
   severity: "high",
   why: "A tag can be moved to another image after it was reviewed; a digest can't.",
   remedy: "Name the image as registry/name@sha256:…, from a registry in the pack's allowedRegistries.",
-  check: (resource, { allowedRegistries }) =>
-    checkContainers(resource, (container) => {
+  check: (resource, options) => {
+    if (resource.type === "docker:index/remoteImage:RemoteImage")
+      return checkImage(readText(resource.props["name"]), "pulls", options);
+    return checkContainers(resource, (container, { kind }) => {
+      if (kind === "docker" && isUnknown(container.image)) return [];
       const image = container.image();
-      if (image === undefined) return ["names no image"];
-      if (byId.test(image)) return [];
-      const name = byDigest.exec(image)?.groups?.["name"];
-      if (name === undefined) return [`runs ${image}, which names no digest`];
-      if (allowedRegistries.length === 0) return [];
-      const registry = name.includes("/") ? (name.split("/")[0] ?? "") : "";
-      return allowedRegistries.includes(registry)
-        ? []
-        : [`runs ${image}; allowed registries are ${allowedRegistries.join(", ")}`];
-    }),
+      return image !== undefined && byId.test(image) ? [] : checkImage(image, "runs", options);
+    });
+  },
 };
+
+function checkImage(
+  image: string | undefined,
+  verb: "pulls" | "runs",
+  { allowedRegistries }: RuleOptions,
+): readonly string[] {
+  if (image === undefined) return ["names no image"];
+  const name = byDigest.exec(image)?.groups?.["name"];
+  if (name === undefined) return [`${verb} ${image}, which names no digest`];
+  if (allowedRegistries.length === 0) return [];
+  const registry = name.includes("/") ? (name.split("/")[0] ?? "") : "";
+  return allowedRegistries.includes(registry)
+    ? []
+    : [`${verb} ${image}; allowed registries are ${allowedRegistries.join(", ")}`];
+}

@@ -12,9 +12,14 @@ const harmless = /(_FILE$|_PATH$|TOKEN_(ADDRESS|NAME|VERSION)$|TOKENS_(ISSUER|AU
 /** Names of checksums, which look like keys of 32 bytes. */
 const checksumName = /_SHA256$/i;
 
-/** Values that are secrets whatever their variable is called: a 32-byte key, a URL with a password, a PEM key. */
+/** Values that are secrets whatever their variable is called: a 32-byte key, a URL with a password or a key, a PEM key. */
 const keyValue = /^(0x)?[0-9a-f]{64}$/i;
-const secretValue = [/^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i, /-----BEGIN [A-Z ]*PRIVATE KEY-----/];
+const secretValue = [
+  /\b[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i,
+  /\b(https?|wss?):\/\/[^/\s@]+@/i,
+  /[?&](api[_-]?key|key|token|secret|password)=[^&\s]/i,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
+];
 
 /** Rule 13: secrets reach containers as files. */
 export const noPlainSecrets: ResourceRule = {

@@ -13,6 +13,11 @@ const reserved: Readonly<Record<number, string>> = {
   9_091: "the Pushgateway",
   9_600: "the sidecar's status",
   9_601: "the resource server's health and metrics",
+  9_602: "the facilitator's health and metrics",
+  9_090: "Prometheus",
+  9_093: "Alertmanager",
+  3_000: "the facilitator or Grafana",
+  5_432: "PostgreSQL",
   [privateGateway]: "the gateway's private listener",
   8_548: "the gateway's internal listener",
 };

@@ -21,6 +21,7 @@ const route = (parent: Record<string, unknown>, backend: string) =>
 const backend = (name: string, number: number) => ({
   http: { paths: [{ path: "/", backend: { service: { name, port: { number } } } }] },
 });
+const remoteImage = (name: string) => buildResource("docker:index/remoteImage:RemoteImage", { name });
 const env = (name: string, value: string) => buildStatefulSet({ env: [{ name, value }] });
 
 /** For each rule what passes (no finding), what fails, and what has the wrong type. */
@@ -31,6 +32,17 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       "a Docker image by tag",
       buildDockerContainer({ image: "gatehouse:latest" }),
       /gatehouse:latest, which names no digest/,
+    ],
+    [
+      "an image that is pulled by tag",
+      remoteImage("registry.example/x:1"),
+      /pulls registry.example\/x:1, which names no digest/,
+    ],
+    ["an image that is pulled by digest", remoteImage(`registry.example/x@sha256:${"b".repeat(64)}`), undefined],
+    [
+      "an image that is pulled from elsewhere",
+      remoteImage(`evil.example/x@sha256:${"b".repeat(64)}`),
+      /pulls evil.*allowed/,
     ],
     ["an image that is not text", buildDockerContainer({ image: 7 }), /names no image/],
     ["an image from an allowed registry", buildStatefulSet(), undefined],
@@ -136,6 +148,15 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ],
     ["the status on loopback", buildDockerContainer({ ports: [{ internal: 9_600, ip: "127.0.0.1" }] }), undefined],
     ["the status for all", buildDockerContainer({ ports: [{ internal: 9_600, ip: "0.0.0.0" }] }), /sidecar's status/],
+    ["a database for all", buildDockerContainer({ ports: [{ internal: 5_432, ip: "0.0.0.0" }] }), /PostgreSQL/],
+    ["Prometheus for all", buildDockerContainer({ ports: [{ internal: 9_090, ip: "0.0.0.0" }] }), /Prometheus/],
+    ["Alertmanager for all", buildDockerContainer({ ports: [{ internal: 9_093, ip: "0.0.0.0" }] }), /Alertmanager/],
+    ["Grafana for all", buildDockerContainer({ ports: [{ internal: 3_000, ip: "0.0.0.0" }] }), /Grafana/],
+    [
+      "the settlements' metrics",
+      buildDockerContainer({ ports: [{ internal: 9_602 }] }),
+      /facilitator's health and metrics/,
+    ],
     ["all ports", buildDockerContainer({ publishAllPorts: true }), /publishes all/],
     ["ports of the wrong type", buildDockerContainer({ ports: "8545" }), undefined],
     ["an inner Service", service({ ports: [{ port: 9_091 }] }), undefined],
@@ -215,6 +236,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ["a key", buildDockerContainer({ envs: ["SIGNER_PRIVATE_KEY=0x1"] }), /variable SIGNER_PRIVATE_KEY$/],
     ["a key under another name", buildDockerContainer({ envs: [`SEED=0x${"1f".repeat(32)}`] }), /variable SEED/],
     ["a URL with a password", env("LEDGER", "postgres://u:p@db/x"), /variable LEDGER/],
+    ["a list with such a URL", env("REFERENCES", "https://a.example,https://u:p@b.example"), /variable REFERENCES/],
+    ["a URL with a token for a user", env("RPC_URL", "https://s3cr3t@rpc.example/"), /variable RPC_URL/],
+    ["a URL with a key in its query", env("RPC_URL", "https://rpc.example/?apikey=s3cr3t"), /variable RPC_URL/],
+    ["a URL with a user and no password", env("LEDGER", "postgres://gatehouse@db/x"), undefined],
     ["the token's address", env("GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS", `0x${"ab".repeat(20)}`), undefined],
     ["a checksum", env("GATEHOUSE_RESTORE_ARCHIVE_SHA256", "1f".repeat(32)), undefined],
     ["a reference", buildStatefulSet({ env: [{ name: "API_KEY", valueFrom: { secretKeyRef: {} } }] }), undefined],

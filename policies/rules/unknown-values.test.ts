@@ -15,12 +15,14 @@ const atPreview = (given: PolicyResource): PolicyResource => ({ ...given, props:
 const socket = { hostPath: "/run/docker.sock", containerPath: "/s" };
 const ingress = (spec: Record<string, unknown>) => buildResource("kubernetes:networking.k8s.io/v1:Ingress", { spec });
 const volume = (props: Record<string, unknown>) => buildResource("docker:index/volume:Volume", props);
+const pulled = (name: string) =>
+  buildResource("docker:index/remoteImage:RemoteImage", { name, keepLocally: true, imageId: unknownValue });
 const sidecar = (...envs: string[]) => buildDockerContainer({ envs, image: unknownValue }, "sidecar");
 
 /** For each rule: a resource whose deciding value is unknown, and one that breaks the rule while another value is unknown. */
 const cases: Readonly<Record<string, Readonly<{ undecided: PolicyResource; broken: PolicyResource }>>> = {
   "image-pinned": {
-    undecided: buildDockerContainer({ image: unknownValue }),
+    undecided: buildStatefulSet({ image: unknownValue }),
     broken: buildDockerContainer({ image: "x:1", user: unknownValue }),
   },
   "no-host-access": {
@@ -94,6 +96,15 @@ describe.each(allRules.map((rule) => [rule.name, rule] as const))("%s, at previe
   it("reports what it knows already, whatever else is unknown", () => {
     const { broken } = cases[name]!;
     expect(findings(rule, atPreview(broken))).toBeGreaterThan(0);
+  });
+});
+
+describe("an image of Docker, at preview", () => {
+  const rule = allRules.find(({ name }) => name === "image-pinned")!;
+  it("is judged by what is pulled, and needs no line for a container whose id is not known yet", () => {
+    expect(findings(rule, atPreview(buildDockerContainer({ image: unknownValue })))).toBe(0);
+    expect(findings(rule, atPreview(pulled("registry.example/node:0.16.2")))).toBe(1);
+    expect(findings(rule, atPreview(pulled(`registry.example/node@sha256:${"a".repeat(64)}`)))).toBe(0);
   });
 });
 

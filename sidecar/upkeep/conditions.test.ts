@@ -195,6 +195,12 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "until 2026-01-02T03:04:05.000Z, or until `npx gatehouse-evm resume` is run.",
   ],
   [
+    "SoleWriter",
+    "StartRewrites",
+    { config: { corrected: ["x"], otherWriter: { kind: "start", path: "/n/node.conf" } } },
+    "at each of the last two restarts. Last undone: x. Set that in what the start renders /n/node.conf from",
+  ],
+  [
     "UpgradeProved",
     "Upgrading",
     { upgrade: { record: upgraded } },

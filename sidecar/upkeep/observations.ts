@@ -32,7 +32,7 @@ export type Observations = Readonly<{
 
 /** Creates the observations, with nothing known yet; each change is shown on the board at once. */
 export function observeAll(
-  { directory, upgrade, scheduledUpgrade }: UpkeepState,
+  { directory, upgrade, scheduledUpgrade, dataEvidence }: UpkeepState,
   { upkeep, restart, upgrade: { autoRestore } }: SidecarSettings,
   command: CommandWords,
   board: ConditionBoard,
@@ -57,7 +57,7 @@ export function observeAll(
     config: observeConfig(say),
     adoption: observeAdoption(say),
     prune: observePruning(say),
-    process: observeProcess(),
+    process: observeProcess({ wasSeen: dataEvidence.get()?.mark?.process !== undefined }),
     restarts: observeRestarts(say),
     upgrade: observeUpgrade(upgrade.get(), scheduledUpgrade.get(), say),
     data: observeData(autoRestore === "off", say),

@@ -90,7 +90,8 @@ export async function runPass(progress: PassProgress, steps: PassSteps, watch: P
     watch.made();
     return { wakeInMs: 1 };
   }
-  steps.prune.apply(planned, idle);
+  // What can't be undone is not begun at a node whose node.conf is not found: it may be another node, or none.
+  steps.prune.apply(planned, idle ?? (reading.ok ? undefined : "node.conf can't be used (ConfigValid)"));
   progress.step = `querying the driver ${restart.driverName} about the node`;
   const { isRunning: isPruning } = steps.prune;
   const restarted = await restart.apply({ planned, reading, version, desired, authority, isPruning });

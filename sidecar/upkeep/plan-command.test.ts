@@ -47,6 +47,24 @@ test("gatehouse plan prints a diff and a reason for each change, and exits with 
   expect(await readFile(configPath, "utf8")).toBe(drifted);
 });
 
+test("gatehouse plan prints no key and no password that stands inline next to a change", async () => {
+  const inline = {
+    domain_key: "Mig/7b+T".repeat(8),
+    stabilizing_key: "0x4002ab",
+    key_passwd: "hunter2",
+    pwd: "s",
+    key_pwd: 1234,
+  };
+  await writeFile(
+    configPath,
+    drifted.replace('  "chain": {', `  "chain": {\n    "secret_config": ${JSON.stringify(inline)},`),
+  );
+  expect(await runPlanCommand(options(), settings, output)).toBe(2);
+  expect(await runPlanCommand({ ...options(), json: true }, settings, output)).toBe(2);
+  expect(printed).toContain('"key_passwd":[secret],"pwd":[secret],"key_pwd":"[secret]"');
+  for (const secret of ["Mig/", "0x4002ab", "hunter2", "1234"]) expect(printed + errors).not.toContain(secret);
+});
+
 test("gatehouse plan prints no secret of the lines around a change, to a person or a machine", async () => {
   const key = `0x${"ab".repeat(32)}`;
   const text = drifted

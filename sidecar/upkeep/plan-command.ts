@@ -9,10 +9,10 @@ import { findDataPath } from "#node/conf/data-path.ts";
 import { findPathsDirectory } from "#node/layout.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import { buildConfigTree } from "#node/lint/config-tree.ts";
-import { findWrittenSecrets, looksSecret, withoutSecretShapes } from "#node/lint/general-rules.ts";
+import { findWrittenSecrets } from "#node/lint/general-rules.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { ConfigChange } from "#node/conf/monitor-change.ts";
-import { withoutCredentials } from "#node/conf/shown-value.ts";
+import { looksSecret, withoutCredentials, withoutSecretShapes } from "#node/conf/secret-shapes.ts";
 import type { PlanDocument } from "./plan/plan-document.ts";
 import { findWrite, plan, type Plan } from "./plan/plan.ts";
 
@@ -53,6 +53,10 @@ export async function runPlanCommand(
   for (const { message } of planned.problems) output.error(`plan: ${message}\n`);
   const written = await writePlanned(planned, { options, reading, settings });
   if (written?.ok === false) output.error(`plan: ${written.message}\n`);
+  if (written?.ok === true && written.attributesLost !== undefined)
+    output.error(
+      `plan: ACLs and extended attributes of the file, if it had any, are lost: ${written.attributesLost}\n`,
+    );
   if (options.json)
     output.out(renderJson(buildDocument(reading, planned, { ...options, written: written?.ok === true })));
   if (planned.problems.length > 0 || written?.ok === false) return exitStatus.error;

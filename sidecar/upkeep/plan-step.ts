@@ -1,16 +1,20 @@
 import { findDataPath } from "#node/conf/data-path.ts";
+import type { Desired } from "#node/conf/monitor-values.ts";
 import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { noteAdoption, type ObservedAdoption } from "./adoption/adoption-observation.ts";
 import { decideAuthority } from "./adoption/authority.ts";
 import type { ConfigReading } from "./config/config-file.ts";
+import type { ConfigVersions } from "./config/config-versions.ts";
+import { loadEarlierMonitors } from "./config/healthy-config.ts";
 import type { ObservedConfig } from "./config/config-observation.ts";
 import type { NodePlace } from "./config/node-place.ts";
 import type { NodeDriver } from "./drivers/driver.ts";
 import type { NodeCli } from "./drivers/node-cli.ts";
 import { hashDesiredState, createDesiredState } from "./plan/desired-state.ts";
-import { plan, type Plan } from "./plan/plan.ts";
+import { findWrite, plan, type Observed, type Plan } from "./plan/plan.ts";
 import { createPlanView } from "./plan/plan-view.ts";
 import { liftHoldIfChanged, type HoldDependencies } from "./restart/hold.ts";
 import type { ObservedRestarts } from "./restart/restart-observation.ts";
@@ -32,8 +36,10 @@ export type PlanStepDependencies = HoldDependencies &
     settings: SidecarSettings;
     state: Pick<UpkeepState, "adopted" | "identity" | "nodeHas" | "nodeValues">;
     place: Pick<NodePlace, "layout" | "fileDeadline">;
-    observer: Readonly<{ pruneInfo: () => PruneInfo | undefined }>;
+    observer: Readonly<{ pruneInfo: () => PruneInfo | undefined; missing: () => string | undefined }>;
     nodeCli: NodeCli | undefined;
+    versions: ConfigVersions;
+    log: Logger;
     driver: NodeDriver | undefined;
   }>;
 
@@ -42,6 +48,20 @@ export type PlanStep = (
   reading: ConfigReading,
   request: PlanRequest,
 ) => Promise<Readonly<{ planned: Plan; desired: HeldState }>>;
+
+/** Plans with the values of earlier files where the file may lack some; a file that is as desired needs no copy to be read. */
+async function makePlan(
+  observed: Observed,
+  desired: Desired,
+  pathsDirectory: string,
+  dependencies: PlanStepDependencies,
+): Promise<Plan> {
+  const planned = plan(observed, desired);
+  const lacksAddress = planned.problems.some(({ reason }) => reason === "PushAddressUnknown");
+  if (observed.document === undefined || (findWrite(planned) === undefined && !lacksAddress)) return planned;
+  const earlier = await loadEarlierMonitors(observed.document, pathsDirectory, dependencies);
+  return plan(observed, { ...desired, monitor: { ...desired.monitor, earlier } });
+}
 
 export function createPlanStep(seen: PlanSeen, dependencies: PlanStepDependencies): PlanStep {
   const { settings, observer, state, place, nodeCli, driver } = dependencies;
@@ -63,11 +83,30 @@ export function createPlanStep(seen: PlanSeen, dependencies: PlanStepDependencie
     seen.config.note({ mayReportVersion: isUnjudged && isRightForSomeVersion(document, desired.monitor) });
     const pruneInfo = observer.pruneInfo();
     const doubt = resolution.doubt ?? doubtOfPlace;
-    const planned = plan({ document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
-    const means = { prunes: settings.prune.enabled && nodeCli !== undefined, restarts: driver !== undefined };
+    const observed = { document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() };
+    const planned = await makePlan(observed, desired, layout.pathsDirectory, dependencies);
+    const means = {
+      prunes: settings.prune.enabled && nodeCli !== undefined,
+      restarts: driver !== undefined,
+      missing: await listMissing(reading, dependencies),
+    };
     const view = createPlanView(planned, pruneInfo, means);
     const authority = decideAuthority(settings.upkeep.mode, state);
     noteAdoption({ plan: view, authority, adopted: state.adopted.get() }, seen.adoption, dependencies);
     return { planned, desired: held };
   };
+}
+
+/** Lists what is missing to carry a plan out, so that nobody agrees to it unaware. */
+async function listMissing(
+  reading: ConfigReading,
+  { driver, observer }: Pick<PlanStepDependencies, "driver" | "observer">,
+): Promise<readonly string[]> {
+  const unable = await driver?.problem?.();
+  const found = [
+    reading.ok ? undefined : reading.problem.message,
+    unable && `The node can't be restarted: ${unable}.`,
+    observer.missing(),
+  ];
+  return found.filter((message) => message !== undefined);
 }

@@ -61,7 +61,7 @@ export function reachNode(
   const driver = reaching && reachDriver(reaching, buildReach("driver"));
   const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   const observer = observeNode(
-    { ...settings.node, intervalMs: settings.prune.intervalMs, signal },
+    { ...settings.node, toolCommand: cli.command, intervalMs: settings.prune.intervalMs, signal },
     { nodeCli, health: health.current, commits, clock, board, log, onChange: wake },
   );
   const { httpUrl } = settings.node;

@@ -133,6 +133,19 @@ async function nodeOfOnesOwn() {
   };
 }
 
+/** A web page that has its own name for this machine reads no status, and none of another origin reads the RPC. */
+async function closedToPages(urls: Readonly<Record<"gateway" | "status", string>>): Promise<void> {
+  const { port } = new URL(urls.status);
+  const rebound = await run("curl", ["-sS", "-m", "10", "-H", `Host: rebind.example:${port}`, `${urls.status}/status`]);
+  expect(rebound.stdout).toContain("this host is not served here: rebind.example");
+  const read = await fetch(urls.gateway, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: "http://page.example" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] }),
+  });
+  expect(read.headers.get("access-control-allow-origin")).toBeNull();
+}
+
 type Status = Readonly<{ conditions: readonly Readonly<{ type: string; status: string; reason: string }>[] }>;
 
 describe.skipIf(command === undefined)(`the compose files of examples/compose${skipReason(found)}${noCompose}`, () => {
@@ -208,6 +221,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     expect(page.status).toBe(200);
     const runbook = await fetch(`${urls.status}/runbooks/node-down.md`, { headers: { Accept: "text/html" } });
     expect(await runbook.text()).toContain('<h1 id="the-node-is-down">');
+    await closedToPages(urls);
     // Its own node, made a moment ago: acted on without a word from a person, through the proxy.
     await condition(urls.status, "AutoPruneOn", "On");
   }, 900_000);
@@ -228,6 +242,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     await confined(project, ["sidecar"], `${nodeUser}:10001`);
     expect(await callRpc(urls.gateway, "eth_chainId", [])).toMatchObject({ result: "0x688" });
     await condition(urls.status, "Adopted", "WaitingForAdopt");
+    await closedToPages(urls);
     expect(await node.startedAt()).toBe(startedAt);
     const gatehouse = ["exec", "-T", "sidecar", "node", "/app/cli/gatehouse.js"];
     await project.compose(...gatehouse, "adopt", "--yes");

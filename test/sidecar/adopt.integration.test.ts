@@ -59,9 +59,9 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   const { verdict, plan } = await statusOf(url);
   expect(verdict.level).toBe("waiting");
   expect(plan?.steps).toEqual([
+    expect.stringMatching(/^auto-pruning is switched on .*this can't be undone.*GATEHOUSE_SIDECAR_PRUNE_ENABLED=false/),
     expect.stringMatching(/^node\.conf: enable_pamir_cetina renamed to storage_enable_cetina/),
     ...Array<unknown>(4).fill(expect.stringMatching(/^node\.conf: pamir_cetina_\w+ renamed to storage_cetina_/)),
-    expect.stringMatching(/^auto-pruning is switched on .*this can't be undone.*GATEHOUSE_SIDECAR_PRUNE_ENABLED=false/),
     expect.stringMatching(/^the node is restarted \(node\.conf is not what the node has read/),
   ]);
   const unsaid = await runGatehouse(["adopt", "--state-directory", state]);

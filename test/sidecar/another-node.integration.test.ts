@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -135,6 +135,36 @@ test("another node's copies are never restored, even where they lie in this node
   );
   expect(await production.config()).toBe(writeOwnedConfig(production.workspace, "crash"));
 }, 90_000);
+
+test("a sidecar that did not find node.conf claims nothing: pruning waits, what is missing is shown, and the path that is set then is the node's", async () => {
+  await using node = await startOwnedNode("node-7");
+  const away = join(node.workspace, "elsewhere.conf");
+  await rename(node.configPath, away);
+  {
+    await using first = await runHere(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
+    const url = first.urls["sidecar"];
+    await waitForReason(url, "ConfigValid", "Vanished");
+    const off = await waitForReason(url, "AutoPruneOn", "Off");
+    expect(off.message).toContain("Auto-pruning is off, and node.conf can't be used (ConfigValid)");
+    expect(existsSync(join(node.workspace, "pruning"))).toBe(false);
+  }
+  {
+    await rename(join(node.binDirectory, "ops"), join(node.workspace, "ops"));
+    await using waiting = await runHere(node, {
+      GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",
+      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "adopting"),
+    });
+    const { message } = await waitForReason(waiting.urls["sidecar"], "Adopted", "WaitingForAdopt");
+    expect(message).toContain(`Not planned yet: ${node.configPath} is not there`);
+    expect(message).toContain("The node can't be restarted: ./ops (ops.stop, ops.start) is not there");
+    await rename(join(node.workspace, "ops"), join(node.binDirectory, "ops"));
+  }
+  await using next = await runHere(node, {
+    GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: away,
+    GATEHOUSE_SIDECAR_NODE_BIN_DIRECTORY: node.binDirectory,
+  });
+  await waitForReason(next.urls["sidecar"], "AutoPruneOn", "On");
+});
 
 test("a node whose data were moved while the sidecar was down goes on once the move is said", async () => {
   await using node = await startOwnedNode("node-7");

@@ -148,6 +148,19 @@ test.each(takeSlice(hindrances, 3))(
   },
 );
 
+test("a start that can run no node, because its program is missing, says nothing against the data", async () => {
+  await using fake = await startFake({ GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "off" });
+  const { node, upkeep } = fake;
+  await rm(join(node.binDirectory, "node-process.cjs"));
+  await node.kill();
+  await upkeep.reason("Unheld", "Held");
+  const condition = await untilSaid(upkeep, "DataSound", "NotSeenWell", "a program was missing (node-process.cjs in");
+  expect(condition.message).toContain("put it back");
+  expect(upkeep.events.list().map(({ message }) => message)).not.toContainEqual(
+    expect.stringContaining("may be corrupt"),
+  );
+});
+
 test("a node.conf with which the node does not start is rolled back, and says nothing against the data; one that was never good is no proof either", async () => {
   await using fake = await startFake();
   const { node, upkeep } = fake;

@@ -37,6 +37,7 @@ const waits = new Set([
   "WaitingForWindow",
   "StateNotKept",
   "Contested",
+  "StartRewrites",
   "Held",
   "Observing",
   "WaitingForAdopt",

@@ -140,6 +140,12 @@ function listMetricsSteps(reason: string, lint: string | undefined): ReturnType<
   if (reason === "PushgatewayUnreachable") {
     return [step("See whether the Pushgateway runs, and whether pushgateway.url is its address.")];
   }
+  if (reason === "PushesRejected") {
+    return [
+      step("See the Pushgateway's log for the reason."),
+      step("Mostly another group has a metric of the same name with another type: delete that group."),
+    ];
+  }
   if (reason === "JobShared") {
     return [
       step("Find the other node with this job name; a copied workspace is the usual cause."),

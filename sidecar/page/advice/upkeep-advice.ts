@@ -67,11 +67,19 @@ export const upkeepAdvice: AdviceTable = {
     step("See what is wrong with node.conf.", lint),
     step("Fix what is named above. Gatehouse tries again by itself."),
   ],
-  SoleWriter: (_, { resume }) => [
-    step("Find the other writer: a second sidecar, a configuration management run, a person."),
-    step("Stop it, or change the setting here if it is right."),
-    step("Then let Gatehouse resume.", resume),
-  ],
+  SoleWriter: ({ reason }, { resume, start }) => {
+    if (reason === "StartRewrites") {
+      return [
+        step("Set what is named above in the template that the node's start renders node.conf from."),
+        step("Then restart the node.", start),
+      ];
+    }
+    return [
+      step("Find the other writer: a second sidecar, a configuration management run, a person."),
+      step("Stop it, or change the setting here if it is right."),
+      step("Then let Gatehouse resume.", resume),
+    ];
+  },
   VersionAgreed: () => [step("Set node.version to the version that runs, or finish the upgrade.")],
   VersionSufficient: () => [
     step("Get the release that is named above, and unpack it into its own directory on the node's machine."),

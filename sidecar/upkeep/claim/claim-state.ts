@@ -18,7 +18,8 @@ import {
 } from "../state/node-identity.ts";
 import { compareCopies, hasActed, oldStateDirectory, takeOldState } from "./old-state.ts";
 import { formatHolder, createProcessLock, type LockHolder } from "../state/process-lock.ts";
-import { findNodeDifferences, type NodeDifference } from "./same-node.ts";
+import { requireWorkspace } from "./misnamed-workspace.ts";
+import { findNodeDifferences, isUnread, type NodeDifference } from "./same-node.ts";
 import { chooseStatePlace, mayWrite } from "../state/state-place.ts";
 import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 
@@ -45,10 +46,11 @@ const lockAgainMs = 100;
  * Opens the state of one node, for this process alone until it is disposed of or the process ends. Its identity is written before anything
  * else; state of an older version, which has none, is taken over once if its copies of node.conf are this node's.
  *
- * @throws {StartupError} when the state, or node.conf, is in use by another sidecar, or the state is another node's.
+ * @throws {StartupError} when the state, or node.conf, is in use by another sidecar, the state is another node's, or the workspace is the directory of the programs.
  */
 export async function claimState(settings: SidecarSettings, dependencies: ClaimDependencies): Promise<ClaimedState> {
   const { log, userStateDirectory, signal } = dependencies;
+  requireWorkspace(settings);
   const layout = resolveNodeLayout(settings.node);
   const { configPath } = layout;
   const directory = chooseStatePlace(settings, configPath, { userStateDirectory, isWritable: mayWrite });
@@ -113,6 +115,8 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
       log.info({ event: "node-moved", was: remembered, is: found }, "the node was moved, and keeps its state");
     }
   }
+  // A person who agreed to a plan without a node.conf has not seen what would be done to this one.
+  const isUnseen = remembered !== undefined && isUnread(remembered) && remembered.configPath !== found.configPath;
   const isMovedChain = settings.upkeep.movedFrom.includes(String(remembered?.chainId));
   const answeredChainId = isMovedChain ? undefined : remembered?.answeredChainId;
   // In one write: an adoption, or what a node has read, is never in a state that names no node.
@@ -123,6 +127,7 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
       state.nodeHas.set(undefined);
       state.restartInFlight.set(undefined);
     }
+    if (isUnseen) state.adopted.set(undefined);
     const by = settings.upkeep.mode === "enforce" ? "setting" : taken === "acted" ? "earlier version" : undefined;
     if (by !== undefined && state.adopted.get() === undefined) state.adopted.set({ by, atMs: Date.now() });
   });

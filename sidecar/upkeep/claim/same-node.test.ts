@@ -62,6 +62,12 @@ test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, Partial<typeof 
     { configPath: "/etc/node.conf", namedPath: "/etc/node.conf" },
     { isThere: () => false },
   ],
+  [
+    "whose node.conf was never found before, at another path",
+    { dataPath: undefined },
+    { configPath: "/srv/b/node.conf", namedPath: "/srv/b/node.conf", dataPath: "/srv/b/data" },
+    {},
+  ],
   ["with a node.conf that can't be read now", {}, { dataPath: undefined }, {}],
   ["whose expected chain was set wrong at first", { answeredChainId: 7 }, { chainId: 7 }, {}],
 ])("the same node: %s", (_, before, change, more) => {

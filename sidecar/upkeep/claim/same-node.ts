@@ -16,7 +16,7 @@ export type MoveFacts = Readonly<{
 /**
  * Finds the differences between a node and the remembered one; none if it is the same. The same are: a machine or container with
  * another host name; a pod that its controller recreated; a node.conf behind a link that points elsewhere now, of the other
- * layout of the same workspace, or moved while its data stayed. Pure but for `isThere`.
+ * layout of the same workspace, or moved while its data stayed. A path at which node.conf never was names no node yet. Pure but for `isThere`.
  */
 export function findNodeDifferences(
   remembered: NodeIdentity,
@@ -35,6 +35,7 @@ export function findNodeDifferences(
   const hasOtherData = hasBoth && dataPath !== found.dataPath;
   if (hasOtherData) note("data path", dataPath);
   const isSameFile =
+    isUnread(remembered) ||
     remembered.configPath === found.configPath ||
     remembered.namedPath === found.namedPath ||
     layouts.includes(remembered.configPath) ||
@@ -45,6 +46,11 @@ export function findNodeDifferences(
   if (!isSameFile) note("node.conf", remembered.configPath);
   if (isAnotherHost(remembered.host, found.host)) note("host", remembered.host.name);
   return differences;
+}
+
+/** Whether no node.conf was ever read for an identity, so that nothing is known of the node. */
+export function isUnread({ dataPath }: NodeIdentity): boolean {
+  return dataPath === undefined;
 }
 
 /** The number at the end of a StatefulSet's pod. A Deployment's pods end in five letters and digits. */

@@ -9,7 +9,8 @@ import type { CorrectionRate } from "./correction-rate.ts";
 import type { NodePlace } from "./node-place.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
 import type { ConfigReading } from "./config-file.ts";
-import { hasSameMeaning } from "#node/conf/meaning.ts";
+import { deriveMeaning, hasSameMeaning } from "#node/conf/meaning.ts";
+import { parseConfig } from "#node/conf/document.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
 import { findWrite, type Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
@@ -25,6 +26,9 @@ export type ApplyConfigDependencies = Readonly<{
   versions: ConfigVersions;
   state: Pick<UpkeepState, "nodeHas" | "auditedConfig">;
   rate: CorrectionRate;
+  /** Beginning and end of the last restart (monotonic). */
+  budget: Readonly<{ last: () => Readonly<{ beganMs: number; endedMs: number | undefined }> | undefined }>;
+  clock: Clock;
   events: EventLog;
   metrics: Readonly<{ corrected: () => void }>;
 }>;
@@ -42,8 +46,9 @@ export async function applyConfig(
     version: NodeVersion | undefined;
     limitBytes: number;
   }>,
-  { place, versions, state, rate, events, metrics }: ApplyConfigDependencies,
+  dependencies: ApplyConfigDependencies,
 ): Promise<AppliedConfig> {
+  const { place, versions, state, rate, events, metrics } = dependencies;
   const action = findWrite(planned);
   if (action === undefined) return { again: false };
   const waitMs = rate.waitMs();
@@ -56,14 +61,41 @@ export async function applyConfig(
     why: change.reason,
   }));
   const write = { path, limitBytes, expectedHash: reading.contentHash, content, changes };
-  const dependencies = { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events, state };
-  const result = await writeWithDeadline(write, dependencies);
+  const restartMs = findRestart(reading, dependencies);
+  const writing = { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events, state };
+  const result = await writeWithDeadline(write, writing);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
   // A write that failed is no correction that anybody reverted.
-  rate.record(reading.contentHash);
+  const corrected = parseConfig(content);
+  rate.record(
+    reading.contentHash,
+    corrected.ok ? { meaning: deriveMeaning(corrected.document), restartMs } : undefined,
+  );
   config.note({ corrected: action.changes.map(formatChange) });
   metrics.corrected();
   return { result, again: true };
+}
+
+/** Finds the restart (its beginning) in which a content was written: by whatever its start command runs. */
+function findRestart(
+  { changedAtMs }: UsableReading,
+  { budget, clock }: Pick<ApplyConfigDependencies, "budget" | "clock">,
+): number | undefined {
+  const { beganMs = Infinity, endedMs = Infinity } = budget.last() ?? {};
+  const changedMs = clock.monotonicMs() - (clock.wallMs() - changedAtMs);
+  return changedMs >= beganMs && changedMs <= endedMs ? beganMs : undefined;
+}
+
+/** Whether the node's own start overwrites this content each time, so that a restart would not bring it to the node. */
+export function isUndoneByStart(
+  { document }: UsableReading,
+  version: NodeVersion | undefined,
+  { rate, state }: Readonly<{ rate: CorrectionRate; state: Pick<UpkeepState, "nodeHas"> }>,
+): boolean {
+  const undone = rate.undoneByStart();
+  if (undone === undefined || !hasSameMeaning(undone, document, version)) return false;
+  // Once the node has read it, its start writes the right content itself.
+  return !hasSameMeaning(state.nodeHas.get() ?? "unknown", document, version);
 }
 
 /**
@@ -86,7 +118,7 @@ function forgetWhatNodeHas(
 export type CompareConfigDependencies = Readonly<{
   place: Pick<NodePlace, "layout">;
   versions: ConfigVersions;
-  state: Pick<UpkeepState, "directory">;
+  state: Pick<UpkeepState, "directory" | "nodeHas">;
   rate: CorrectionRate;
   clock: Clock;
 }>;
@@ -97,12 +129,16 @@ export type CompareConfigDependencies = Readonly<{
 export async function compareConfig(
   planned: Plan,
   reading: ConfigReading,
-  { applied, idle }: Readonly<{ applied: AppliedConfig | undefined; idle: string | undefined }>,
+  {
+    applied,
+    idle,
+    version,
+  }: Readonly<{ applied: AppliedConfig | undefined; idle: string | undefined; version: NodeVersion | undefined }>,
   config: ObservedConfig,
   dependencies: CompareConfigDependencies,
 ): Promise<void> {
   const result = applied?.result;
-  config.note({ otherWriter: findOtherWriter(result, dependencies) ?? "none" });
+  config.note({ otherWriter: findOtherWriter(result, { reading, version }, dependencies) ?? "none" });
   if (result?.ok === true || applied?.again === true || !reading.ok) return;
   const comparison = { planned, result, idle };
   config.note({ comparison });
@@ -130,9 +166,12 @@ async function keepGood(
 
 function findOtherWriter(
   result: ConfigWriteResult | undefined,
-  { rate, clock, place }: Pick<CompareConfigDependencies, "rate" | "clock" | "place">,
+  { reading, version }: Readonly<{ reading: ConfigReading; version: NodeVersion | undefined }>,
+  { rate, clock, place, state }: Pick<CompareConfigDependencies, "rate" | "clock" | "place" | "state">,
 ): OtherWriter | undefined {
   if (result?.ok === false && result.reason === "Locked") return { kind: "locked", message: result.message };
+  const { configPath: path } = place.layout();
+  if (reading.ok && isUndoneByStart(reading, version, { rate, state })) return { kind: "start", path };
   const often = rate.contestedUntilMs();
   const untilMs = often ?? rate.repeatedUntilMs();
   if (untilMs === undefined) return undefined;
@@ -140,6 +179,6 @@ function findOtherWriter(
     kind: "contested",
     perMinute: often === undefined ? undefined : rate.perMinute(),
     untilMs: clock.wallMs() + untilMs - clock.monotonicMs(),
-    path: place.layout().configPath,
+    path,
   };
 }

@@ -74,6 +74,13 @@ function deriveSoleWriter(
   }
   if (other.kind === "locked")
     return { type, status: "False", reason: "Locked", message: formatSentence(other.message) };
+  if (other.kind === "start") {
+    const message =
+      `The node's own start overwrites node.conf: it undid what the sidecar had written at each of the last two restarts. Last undone: ${corrected.join("; ")}. ` +
+      `Set that in what the start renders ${other.path} from (a template, an entry point, its environment), then restart the node. ` +
+      `It is not restarted for it until node.conf holds something else, or until \`${command("resume")}\` is run.`;
+    return { type, status: "False", reason: "StartRewrites", message };
+  }
   const { perMinute, untilMs, path } = other;
   const what =
     perMinute === undefined

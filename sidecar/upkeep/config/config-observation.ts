@@ -20,9 +20,10 @@ export type ConfigComparison = Readonly<
   | { notPutBack: Exclude<ConfigWriteFailure, "ChangedMeanwhile">; message: string }
 >;
 
-/** Another writer of node.conf: a process that holds the right to it, or a program that corrections don't stop. */
+/** Another writer of node.conf: a process that holds the right to it, the node's own start, or a program that corrections don't stop. */
 export type OtherWriter = Readonly<
   | { kind: "locked"; message: string }
+  | { kind: "start"; path: string }
   /** `perMinute` is absent if it is the same change again and again; `untilMs`: wall clock. */
   | { kind: "contested"; perMinute: number | undefined; untilMs: number; path: string }
 >;

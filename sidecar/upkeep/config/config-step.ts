@@ -86,7 +86,7 @@ export function createConfigStep(
         idle === undefined && reading.ok
           ? await applyConfig(planned, reading, { config, version, limitBytes }, dependencies)
           : restored;
-      await compareConfig(planned, reading, { applied, idle }, config, dependencies);
+      await compareConfig(planned, reading, { applied, idle, version }, config, dependencies);
       return applied;
     },
   };

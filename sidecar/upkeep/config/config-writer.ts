@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
+import { copyAttributes } from "./copy-attributes.ts";
 import { readConfigFile } from "./config-file.ts";
 import type { ConfigProblemReason } from "#node/conf/problem.ts";
 import type { ConfigVersions } from "./config-versions.ts";
@@ -20,7 +21,10 @@ export type ConfigWrite = Readonly<{
 /** Reason why node.conf was not written. */
 export type ConfigWriteFailure = "Locked" | "CannotLock" | "ChangedMeanwhile" | "NotKept" | "NotWritten";
 
-export type ConfigWriteResult = Readonly<{ ok: true } | { ok: false; reason: ConfigWriteFailure; message: string }>;
+/** `attributesLost`: why ACLs and extended attributes, if the file had any, are not kept. */
+export type ConfigWriteResult = Readonly<
+  { ok: true; attributesLost?: string | undefined } | { ok: false; reason: ConfigWriteFailure; message: string }
+>;
 
 class ChangedMeanwhile extends Error {
   override readonly name = "ChangedMeanwhile";
@@ -58,8 +62,12 @@ export async function writeConfig(
     }
     const target = await resolveLinks(write.path);
     await removeTemporariesOf(target);
+    let attributesLost: string | undefined;
     await replaceFile(target, write.content, {
       mode: 0o600,
+      copyAttributes: async (from, to) => {
+        attributesLost = await copyAttributes(from, to);
+      },
       beforeRename: async () => {
         const now = await readConfigFile(write.path, write.limitBytes);
         const problem = now.ok ? undefined : now.problem.reason;
@@ -67,7 +75,7 @@ export async function writeConfig(
         beforeReplace?.();
       },
     });
-    return { ok: true };
+    return { ok: true, attributesLost };
   } catch (error) {
     if (error instanceof ChangedMeanwhile) {
       const message = `${write.path} was changed by another writer in the same instant; it is read again.`;

@@ -37,3 +37,29 @@ test("a program that writes the same thing each half hour is noticed at the thir
   time.nowMs += 6 * 60 * minuteMs;
   expect(rate.repeated()).toBe(false);
 });
+
+test("the node's own start is named once it has overwritten the same content at two restarts in a row", () => {
+  const { rate } = rateWithClock();
+  const record = (meaning: string, restartMs?: number) => rate.record(`theirs ${meaning}`, { meaning, restartMs });
+  record("a");
+  record("a", 1);
+  record("b", 2);
+  expect(rate.undoneByStart()).toBeUndefined();
+  record("b", 3);
+  expect(rate.undoneByStart()).toBe("b");
+  // A start by hand that overwrites it once more changes nothing.
+  record("b");
+  expect([rate.undoneByStart(), rate.repeated()]).toEqual(["b", false]);
+  record("c");
+  expect(rate.undoneByStart()).toBeUndefined();
+  for (const restartMs of [4, 5]) record("c", restartMs);
+  expect(rate.undoneByStart()).toBe("c");
+  rate.forget();
+  expect(rate.undoneByStart()).toBeUndefined();
+});
+
+test("a program that writes again and again while the node is restarted is not taken for its start", () => {
+  const { rate } = rateWithClock();
+  for (const restartMs of [1, 1, 2, 2, 3, 3]) rate.record("theirs", { meaning: "a", restartMs });
+  expect([rate.undoneByStart(), rate.repeated()]).toEqual([undefined, true]);
+});

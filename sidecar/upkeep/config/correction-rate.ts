@@ -3,7 +3,9 @@ import type { Clock } from "#daemon/clock.ts";
 /** Rate of corrections of node.conf; distinguishes a drift from a second writer that disagrees. */
 export type CorrectionRate = Readonly<{
   /** Notes a correction of a content, known by its hash. */
-  record: (contentHash: string) => void;
+  record: (contentHash: string, kind?: CorrectionKind) => void;
+  /** Returns the meaning of the node.conf that the node's own start overwrote at each of the last two restarts; undefined if there is none. */
+  undoneByStart: () => string | undefined;
   /** Corrections within the last minute. */
   perMinute: () => number;
   /** Whether another program keeps changing the file; ends after a minute of calm. */
@@ -18,6 +20,12 @@ export type CorrectionRate = Readonly<{
   /** Time that the next correction has to wait; 0 if none. */
   waitMs: () => number;
 }>;
+
+/** Meaning of the corrected content, and the beginning of the restart in which what it corrects was written; undefined if that was in none. */
+type CorrectionKind = Readonly<{ meaning: string; restartMs: number | undefined }>;
+
+/** Starts in a row that overwrite the same content from which a further one is expected to. */
+const startsMax = 2;
 
 /** Corrections within a minute beyond which the file counts as contested. */
 const contestedPerMinute = 60;
@@ -41,6 +49,15 @@ type Correction = Readonly<{ atMs: number; contentHash: string }>;
 export function createCorrectionRate(clock: Clock): CorrectionRate {
   let timesMs: readonly number[] = [];
   let contents: readonly Correction[] = [];
+  let undone: Readonly<{ meaning: string; starts: number; restartMs: number }> | undefined;
+  const findUndone = () => (undone !== undefined && undone.starts >= startsMax ? undone.meaning : undefined);
+  /** Notes whether the node's start wrote what is corrected. Whoever writes twice during one restart is somebody else. */
+  const noteStart = ({ meaning, restartMs }: CorrectionKind) => {
+    const before = undone?.meaning === meaning ? undone : undefined;
+    const isStart = restartMs !== undefined && restartMs !== undone?.restartMs;
+    if (isStart) undone = { meaning, starts: (before?.starts ?? 0) + 1, restartMs };
+    else undone = restartMs === undefined ? before : undefined;
+  };
   const listRecent = () => {
     const fromMs = clock.monotonicMs() - minuteMs;
     timesMs = timesMs.filter((atMs) => atMs > fromMs);
@@ -64,11 +81,15 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
     return ends.length === 0 ? undefined : Math.max(...ends) + sameContentWithinMs;
   };
   return {
-    record: (contentHash) => {
+    record: (contentHash, kind) => {
       const atMs = clock.monotonicMs();
       timesMs = [...listRecent(), atMs];
+      if (kind !== undefined) noteStart(kind);
       contents = [...contents, { atMs, contentHash }].slice(-contentsMax);
+      // Once it is known to be the start that writes a content, no other program is looked for.
+      if (findUndone() !== undefined) contents = contents.filter((each) => each.contentHash !== contentHash);
     },
+    undoneByStart: findUndone,
     perMinute: () => listRecent().length,
     contested: () => contestedUntilMs() !== undefined,
     repeated: () => repeatedUntilMs() !== undefined,
@@ -77,6 +98,7 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
     forget: () => {
       timesMs = [];
       contents = [];
+      undone = undefined;
     },
     waitMs: () => {
       const last = listRecent().at(-1);

@@ -1,20 +1,46 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
+import { isJsonObject, type ConfigDocument, type JsonObject } from "#node/conf/document.ts";
 import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { ObservedConfig } from "./config-observation.ts";
+import { judgeRestorable } from "./restorable.ts";
+
+type LoadDependencies = Readonly<{ versions: ConfigVersions; log: Logger }>;
 
 /** Loads the content that is remembered as healthy; undefined if there is none, or it can't be read. */
-export async function loadHealthyConfig({
-  versions,
-  log,
-}: Readonly<{ versions: ConfigVersions; log: Logger }>): Promise<Uint8Array | undefined> {
+export async function loadHealthyConfig(dependencies: LoadDependencies): Promise<Uint8Array | undefined> {
+  return loadCopy("healthy", dependencies);
+}
+
+/**
+ * Loads the `monitor_config` of the remembered contents that are this node's: of the healthy one, then of the last good one. What a file has lost comes
+ * back with these values.
+ */
+export async function loadEarlierMonitors(
+  standing: ConfigDocument,
+  pathsDirectory: string,
+  dependencies: LoadDependencies & Readonly<{ state: Pick<UpkeepState, "nodeValues"> }>,
+): Promise<readonly JsonObject[]> {
+  const copies = [await loadCopy("healthy", dependencies), await loadCopy("last-good", dependencies)];
+  return copies.flatMap((copy) => {
+    if (copy === undefined) return [];
+    const judged = judgeRestorable(copy, pathsDirectory, { standing }, dependencies.state);
+    const monitor = judged.ok ? judged.document.chain["monitor_config"] : undefined;
+    return isJsonObject(monitor) ? [monitor] : [];
+  });
+}
+
+async function loadCopy(
+  slot: Parameters<ConfigVersions["recall"]>[0],
+  { versions, log }: LoadDependencies,
+): Promise<Uint8Array | undefined> {
   try {
-    return await versions.recall("healthy");
+    return await versions.recall(slot);
   } catch (error) {
     log.warn(
-      { event: "healthy-config-unreadable", err: error },
+      { event: "healthy-config-unreadable", slot, err: error },
       "the healthy configuration can't be read; look at upkeep.stateDirectory",
     );
     return undefined;

@@ -23,16 +23,21 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 /** Judges one and the same edit by a shell command that is run in the node's directory. */
-async function judge(script: string, timeoutMs = 20_000) {
+async function judge(
+  script: string,
+  timeoutMs = 20_000,
+  { before, edit = before } = { before: '{ "chain": {} }' } as Readonly<{ before: string; edit?: string }>,
+) {
   const configPath = join(directory, "node.conf");
-  await writeFile(configPath, '{ "chain": {} }');
+  await writeFile(configPath, edit);
   const reading = await readConfigFile(configPath, 65_536);
   if (!reading.ok) throw new Error(reading.problem.message);
   // Lint found the same faults in the file before.
-  config.note({ lastUsable: { contentHash: "earlier", bytes: reading.bytes } });
+  config.note({ lastUsable: { contentHash: "earlier", bytes: Buffer.from(before) } });
   const options = {
     version: undefined,
     seesFiles: false,
+    urls: { httpUrl: "http://127.0.0.1:18100", webSocketUrl: "ws://127.0.0.1:18200" },
     keptHash: undefined,
     beganBefore: false,
     checkCommand: ["sh", "-c", script],
@@ -89,4 +94,23 @@ test.each([
   ["is ended by a signal", "kill -9 $$", /^restart\.checkCommand gives no answer: sh was ended by SIGKILL/],
 ])("a check that %s has said nothing of node.conf", async (_, script, words) => {
   expect((await judge(script, script.includes("sleep") ? 200 : 20_000))?.words).toMatch(words);
+});
+
+const withPorts = (http: string, ws: string) =>
+  JSON.stringify({ chain: { startup_config: { init_config: { http_port: http, ws_port: ws } } } });
+
+test("a port at which the sidecar would not reach the node is refused, with the setting to change first", async () => {
+  const before = withPorts("18100", "18200");
+  const moved = await judge("exit 0", 20_000, { before, edit: withPorts("18300", "18200") });
+  expect(moved?.words).toMatch(
+    /init_config\.http_port is 18300, and the sidecar calls the node at port 18100 \(node\.httpUrl\)/,
+  );
+  expect((await judge("exit 0", 20_000, { before, edit: withPorts("18100", "18400") }))?.words).toContain(
+    "node.webSocketUrl",
+  );
+});
+
+test("where ports are mapped between the sidecar and the node, the node's own may change", async () => {
+  const before = withPorts("8100", "8200");
+  expect(await judge("exit 0", 20_000, { before, edit: withPorts("8101", "8201") })).toBeUndefined();
 });

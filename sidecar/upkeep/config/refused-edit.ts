@@ -1,11 +1,11 @@
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
-import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
+import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import type { CommandWords } from "../command-words.ts";
 import { loadHealthyConfig } from "./healthy-config.ts";
 import { isKeyMissing } from "./key-files.ts";
-import { isJsonObject, parseConfig } from "#node/conf/document.ts";
+import { findConfValue, isJsonObject, parseConfig } from "#node/conf/document.ts";
 import type { ConfigReading } from "./config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { LintRule } from "#node/lint/lint-rules.ts";
@@ -31,6 +31,8 @@ export type EditOptions = Readonly<{
   version: NodeVersion | undefined;
   /** Whether this process sees the node's own files, as the driver `ops` does. */
   seesFiles: boolean;
+  /** URLs at which this process calls the node. */
+  urls: Readonly<{ httpUrl: string; webSocketUrl: string }>;
   /** Hash of the content that a roll-back would restore. */
   keptHash: string | undefined;
   /** Whether the node was found to have started before it could read the content that stood there. */
@@ -86,12 +88,12 @@ async function judgeEdit(
   options: EditOptions,
   dependencies: RefusedEditDependencies,
 ): Promise<EditRefusal | undefined> {
-  const { version, seesFiles } = options;
+  const { version, seesFiles, urls } = options;
   const { layout, keyDeadline } = dependencies.place;
   const { configPath, pathsDirectory } = layout();
   const before = await findContentBefore(reading, options, dependencies);
   if (before === "the same") return undefined;
-  const judged = { version, configPath, pathsDirectory, seesFiles, keyDeadline };
+  const judged = { version, configPath, pathsDirectory, seesFiles, urls, keyDeadline };
   const known = new Set((await findConfigFaults(before, judged)).map(({ id }) => id));
   const fault = (await findConfigFaults(reading.bytes, judged)).find(({ id }) => !known.has(id));
   return fault ?? runCheckCommand(reading, options, dependencies);
@@ -112,13 +114,13 @@ async function findContentBefore(
   return (await versions.newest()) ?? (lastUsable?.contentHash === contentHash ? undefined : lastUsable?.bytes);
 }
 
-type FaultOptions = Pick<EditOptions, "version" | "seesFiles"> &
+type FaultOptions = Pick<EditOptions, "version" | "seesFiles" | "urls"> &
   Pick<NodePlace, "keyDeadline"> &
   Readonly<{ configPath: string; pathsDirectory: string }>;
 
 async function findConfigFaults(
   content: Uint8Array | undefined,
-  { version, configPath, pathsDirectory, seesFiles, keyDeadline }: FaultOptions,
+  { version, configPath, pathsDirectory, seesFiles, urls, keyDeadline }: FaultOptions,
 ): Promise<readonly Fault[]> {
   if (content === undefined) return [];
   const found = lintConfig(content, version).filter(
@@ -128,14 +130,34 @@ async function findConfigFaults(
     id: `${rule} ${path}`,
     words: `${configPath}:${line}:${column} ${path} ${message} To fix it, ${fix}`,
   }));
+  const faults = [...lint, ...findMovedPorts(content, configPath, urls)];
   return seesFiles
-    ? [...lint, ...(await findMissingKeyFiles(content, { configPath, pathsDirectory, keyDeadline }))]
-    : lint;
+    ? [...faults, ...(await findMissingKeyFiles(content, { configPath, pathsDirectory, keyDeadline }))]
+    : faults;
+}
+
+/**
+ * Finds ports at which this process would not reach the node after a restart. Where the running configuration has another port than the URL already, ports are
+ * mapped in between, and the same fault in it excuses this one.
+ */
+function findMovedPorts(content: Uint8Array, configPath: string, urls: EditOptions["urls"]): readonly Fault[] {
+  const parsed = parseConfig(content);
+  if (!parsed.ok) return [];
+  return Object.entries({ http_port: "httpUrl", ws_port: "webSocketUrl" } as const).flatMap(([name, key]) => {
+    const path = ["chain", "startup_config", "init_config", name];
+    const port = findConfValue(parsed.document.value, path);
+    const url = new URL(urls[key]);
+    if (typeof port !== "string" || url.port === "" || port === url.port) return [];
+    const words =
+      `${configPath} ${path.join(".")} is ${port}, and the sidecar calls the node at port ${url.port} (node.${key}), so that it would see no answer. ` +
+      `Start the sidecar with the new port in node.${key} first, or put ${url.port} back.`;
+    return [{ id: `port ${name}`, words }];
+  });
 }
 
 async function findMissingKeyFiles(
   content: Uint8Array,
-  { configPath, pathsDirectory, keyDeadline }: Omit<FaultOptions, "version" | "seesFiles">,
+  { configPath, pathsDirectory, keyDeadline }: Omit<FaultOptions, "version" | "seesFiles" | "urls">,
 ): Promise<readonly Fault[]> {
   const parsed = parseConfig(content);
   const secrets = parsed.ok ? parsed.document.chain["secret_config"] : undefined;

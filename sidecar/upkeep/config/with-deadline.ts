@@ -21,6 +21,11 @@ export async function readWithDeadline(
   }
 }
 
+const attributesLost = "node.conf keeps no ACLs and extended attributes when it is corrected: install coreutils.";
+
+/** Logs that have it already: it is the same for each write. */
+const reportedLoss = new WeakSet<object>();
+
 /** Change that a write of node.conf makes, as a sentence, and its reason. */
 export type DescribedChange = Readonly<{ message: string; why?: string | undefined }>;
 
@@ -60,6 +65,10 @@ export async function writeWithDeadline(
     if (written.ok) {
       noteWritten(write, state);
       for (const change of changes) events.add("write", change.message, change.why, { ...doneBySidecar, ...sides });
+      if (written.attributesLost !== undefined && !reportedLoss.has(events)) {
+        reportedLoss.add(events);
+        events.add("write", attributesLost, written.attributesLost, { ...doneBySidecar, ...sides });
+      }
     } else if (written.reason !== "ChangedMeanwhile" && written.reason !== "Locked") recordFailure(written.message);
     return written;
   } catch (error) {

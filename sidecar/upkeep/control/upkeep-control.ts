@@ -82,7 +82,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
   };
   const resume = (): ResumeAnswer => {
     const before = buildHoldView();
-    const wasContested = rate.contested() || rate.repeated();
+    const wasContested = rate.contested() || rate.repeated() || rate.undoneByStart() !== undefined;
     rate.forget();
     const asksAgain = forgetRefusal(seen.config);
     if (wasContested || asksAgain) wake();

@@ -83,7 +83,7 @@ function deriveDataSound(
     const message = "The node runs well, and has the blocks that it had before.";
     return { type, status: "True", reason: "Sound", message };
   }
-  const why = judgement.kind === "another-chain" ? "The node has another first block than before." : "";
+  const why = judgement.kind === "unknown" ? judgement.why : "The node has another first block than before.";
   const message = [why, "Nothing speaks of corrupt data; it is known once the node runs well."]
     .filter(Boolean)
     .join(" ");

@@ -62,17 +62,21 @@ const programsMax = 256;
 /** Bits of a mode that let a file be run. */
 const runnable = 0o111;
 
-/** Digests the programs in the bin directory by name, size and time: other programs may fail to start for other reasons. Undefined if it can't be read. */
-export async function digestPrograms(binDirectory: string): Promise<string | undefined> {
+/** Programs of a bin directory: their file names, and a digest of names, sizes and times. */
+export type Programs = Readonly<{ names: readonly string[]; digest: string }>;
+
+/** Lists the programs in the bin directory: other programs, or fewer, may fail to start for other reasons. Undefined if it can't be read. */
+export async function listPrograms(binDirectory: string): Promise<Programs | undefined> {
   try {
-    const names = (await readdir(binDirectory)).toSorted().slice(0, programsMax);
+    const names: string[] = [];
     const lines: string[] = [];
-    for (const name of names) {
+    for (const name of (await readdir(binDirectory)).toSorted().slice(0, programsMax)) {
       const found = await stat(join(binDirectory, name)).catch(() => undefined);
       if (found?.isFile() !== true || (found.mode & runnable) === 0) continue;
+      names.push(name);
       lines.push(`${name} ${found.size} ${found.mtimeMs}`);
     }
-    return hash("sha256", lines.join("\n")).slice(0, 16);
+    return { names, digest: hash("sha256", lines.join("\n")).slice(0, 16) };
   } catch {
     // Not known is no sign either way: whoever compares it says that it is missing.
     return undefined;

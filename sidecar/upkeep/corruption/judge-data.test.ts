@@ -14,6 +14,7 @@ const mark = {
   dataInode: 7,
   process: { pid: 1, startTicks: 2 },
   programs: "programs",
+  programNames: ["node", "ops"],
 } as const;
 
 const ended: FailedStart = {
@@ -187,6 +188,11 @@ test.each([
   const judged = judge(look, starts);
   expect(judged.kind).toBe("doubt");
   expect(words(judged)).toContain(missing);
+});
+
+test("starts that fail while a program is missing say nothing of the data, and which one is missing is said", () => {
+  const judged = judge({ ...down, programs: "others", programNames: ["ops", "other"] }, three);
+  expect(judged).toEqual({ kind: "unknown", why: expect.stringContaining("a program was missing (node in the bin") });
 });
 
 test("a block that the node may have pruned since is no sign", () => {

@@ -22,6 +22,7 @@ export type DataLook = Readonly<{
   /** Processes that are seen in the bin directory. */
   processes: readonly number[];
   programs: string | undefined;
+  programNames?: readonly string[] | undefined;
   place: DataPlace;
   /** Hashes of the node.conf that stands there, and of the one that the node was last seen to advance with. */
   configHash: string | undefined;
@@ -34,7 +35,9 @@ export type DataLimits = Readonly<{ /** `health.diskFreeRatio`. */ diskFreeRatio
 
 /** Judgement of the data. `doubt`: signs speak of corrupt data, but something is missing that would rule out another cause. */
 export type DataJudgement = Readonly<
-  | { kind: "sound" | "unknown" | "another-chain" }
+  | { kind: "sound" | "another-chain" }
+  /** `why`: starts failed, and say nothing of the data. */
+  | { kind: "unknown"; why?: string }
   | { kind: "doubt"; signs: readonly string[]; missing: readonly string[]; needsStart: boolean }
   | { kind: "corrupt"; signs: readonly string[] }
 >;
@@ -48,7 +51,7 @@ const endsWithinMs = 120_000;
 /**
  * Judges whether a node's data are corrupt. Three things speak of it: the process ends soon after each start; the head stays far below where it was; a block
  * that no reorganisation reaches is another, or is gone. Each counts only if every other cause that can be looked for was looked for and not found:
- * the judgement names what is missing. Pure.
+ * the judgement names what is missing. A start that could run no node, because a program is missing, is no sign at all. Pure.
  */
 export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLimits): DataJudgement {
   const { mark, failedStarts } = evidence;
@@ -61,6 +64,13 @@ export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLi
   }
   const starts = findSameStarts(failedStarts);
   const sign = findFailedStarts(starts, evidence, look);
+  const missing = findMissingPrograms(evidence, look);
+  if (sign !== undefined && starts.at(-1)?.kind === "ended" && missing.length > 0) {
+    return {
+      kind: "unknown",
+      why: `Starts failed while a program was missing (${missing.join(", ")} in the bin directory), which says nothing of the data; put it back.`,
+    };
+  }
   if (sign !== undefined) {
     const doubts = [...listStartDoubts(starts, look), ...listCommonDoubts(evidence, look, limits)];
     const few = failedStartsMin - starts.length;
@@ -74,6 +84,11 @@ export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLi
 
 function judgeSigns(signs: readonly string[], missing: readonly string[]): DataJudgement {
   return missing.length === 0 ? { kind: "corrupt", signs } : { kind: "doubt", signs, missing, needsStart: false };
+}
+
+/** Lists the programs that the node last ran with and that are not there now, or can't be run. */
+function findMissingPrograms({ mark }: DataEvidence, { programNames }: DataLook): readonly string[] {
+  return programNames === undefined ? [] : (mark?.programNames ?? []).filter((name) => !programNames.includes(name));
 }
 
 /** Finds the last starts that failed in the same way. */

@@ -12,7 +12,7 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { PortHolders } from "../upgrade/node-power.ts";
 import type { BlockLook, DataRpc } from "../upgrade/node-rpc.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
-import { digestPrograms, lookAtPlace } from "./data-place.ts";
+import { listPrograms, lookAtPlace } from "./data-place.ts";
 import type { DataLook } from "./judge-data.ts";
 import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
@@ -72,7 +72,8 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
       peers: isAnswering ? await rpc.peers(signal) : undefined,
       isSyncing: isAnswering ? await rpc.isSyncing(signal) : undefined,
       processes: (await driver?.processes?.()) ?? [],
-      programs,
+      programs: programs?.digest,
+      programNames: programs?.names,
       place: found,
       configHash: reading.contentHash,
       healthyHash: healthy?.proof === "advanced" ? healthy.hash : undefined,
@@ -103,7 +104,7 @@ async function lookAround({ place, settings }: Pick<LookAtDataDependencies, "pla
   const values = reading.ok ? readNodeValues(reading.document, pathsDirectory) : {};
   const found = await lookAtPlace(dataPath, values, place);
   const { binDirectory } = place.layout();
-  const programs = await place.fileDeadline.call(`looking at ${binDirectory}`, () => digestPrograms(binDirectory));
+  const programs = await place.fileDeadline.call(`looking at ${binDirectory}`, () => listPrograms(binDirectory));
   return { reading, found, programs };
 }
 
@@ -131,5 +132,6 @@ export async function takeMark(
     dataInode: look.place.dataInode,
     process,
     programs: isSameProcess ? before?.programs : look.programs,
+    programNames: isSameProcess ? (before?.programNames ?? look.programNames) : look.programNames,
   };
 }

@@ -40,7 +40,7 @@ export async function checkOwnRestore(
 function* findLimits({ settings }: Pick<OwnRestoreDependencies, "settings">): Generator<string> {
   const { lag, restart } = settings;
   if (!lag.restart)
-    yield "lag.restart is off, so that a node that ended is not started again, and nothing is learned of its data";
+    yield "lag.restart is off, so that a node that stands still is not restarted, and nothing is learned of its data";
   if (restart.budgetPerHour < 2)
     yield `restart.budgetPerHour is ${restart.budgetPerHour}, which leaves no start for it`;
 }

@@ -20,3 +20,17 @@ test("pruning that is not known yet is part of what is agreed to, and said to be
     createPlanView({ actions: [], problems: [] }, undefined, { prunes: false, restarts: true }).digest,
   );
 });
+
+test("what can't be undone comes first, and what is missing to carry it out is part of what is agreed to", () => {
+  const prune = { kind: "enable-auto-prune", reason: "it is desired" } as const;
+  const planned = { actions: [...restart.actions, prune], problems: [] };
+  const means = { prunes: true, restarts: true };
+  const view = createPlanView(planned, undefined, { ...means, missing: ["node_cli is not there."] });
+  expect(view.steps.map((step) => step.split(" (")[0])).toEqual([
+    "auto-pruning is switched on",
+    expect.stringMatching(/^auto-pruning is switched on once/),
+    "the node is restarted",
+  ]);
+  expect(view.problems).toEqual(["node_cli is not there."]);
+  expect(view.digest).not.toBe(createPlanView(planned, undefined, means).digest);
+});

@@ -6,7 +6,7 @@ import type { Plan, PlanAction } from "./plan.ts";
 /** A plan as a person reads it before they let it be carried out. */
 export type PlanView = Readonly<{
   steps: readonly string[];
-  /** Changes that can't be planned, each with the reason. */
+  /** Changes that can't be planned, each with the reason, and what is missing to carry the steps out. */
   problems: readonly string[];
   /** Distinguishes this plan from another, so that what is carried out is what was read. */
   digest: string;
@@ -21,16 +21,24 @@ type Means = Readonly<{
   prunes: boolean;
   /** Whether a driver can restart the node. */
   restarts: boolean;
+  /** Sentences about what is missing: node.conf, a program. */
+  missing?: readonly string[];
 }>;
 
-/** Puts a plan into words; `pruneInfo` is undefined while it is not known. Pure. */
-export function createPlanView(planned: Plan, pruneInfo: PruneInfo | undefined, { prunes, restarts }: Means): PlanView {
+/** Puts a plan into words, what can't be undone first; `pruneInfo` is undefined while it is not known. Pure. */
+export function createPlanView(
+  planned: Plan,
+  pruneInfo: PruneInfo | undefined,
+  { prunes, restarts, missing = [] }: Means,
+): PlanView {
   const later = `auto-pruning is switched on once node_cli says that it is off, which is not known now; ${forGood}`;
-  const steps = [
-    ...planned.actions.flatMap((action) => listActionSteps(action, restarts)),
-    ...(pruneInfo === undefined && prunes ? [later] : []),
-  ];
-  const problems = planned.problems.map(({ message }) => message);
+  const [forEver, others] = [true, false].map((isForGood) =>
+    planned.actions
+      .filter(({ kind }) => (kind === "enable-auto-prune") === isForGood)
+      .flatMap((action) => listActionSteps(action, restarts)),
+  );
+  const steps = [...(forEver ?? []), ...(pruneInfo === undefined && prunes ? [later] : []), ...(others ?? [])];
+  const problems = [...missing, ...planned.problems.map(({ message }) => message)];
   const digest = hash("sha256", JSON.stringify([steps, problems])).slice(0, 16);
   return { steps, problems, digest };
 }

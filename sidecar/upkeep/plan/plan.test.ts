@@ -25,6 +25,13 @@ function written(planned: Plan): string | undefined {
   return planned.actions.find((action) => action.kind === "write-config")?.text;
 }
 
+/** The monitor_config after the plan, with a port and an address of the settings. */
+const monitorAfter = (text: string, pushPort?: number, pushAddress?: string) => {
+  const wanted: Desired = { ...desired, monitor: { ...desired.monitor, pushPort, pushAddress } };
+
+  return readDocument(written(planText(text, "0.16.2", wanted)) ?? "").chain["monitor_config"];
+};
+
 const style = fc.record({
   eol: fc.constantFrom("\n", "\r\n"),
   indent: fc.constantFrom("  ", "    ", "\t", ""),
@@ -135,6 +142,68 @@ describe("plan", () => {
       text.replaceAll("enable_pamir_cetina", "storage_enable_cetina").replaceAll("pamir_cetina_", "storage_cetina_"),
     );
     expect(written(planText(after ?? "", "0.15.0"))).toBe(text);
+  });
+
+  test("the instance's name, which 0.16 has no key for, is removed with a line that names it", () => {
+    const text =
+      '{"chain":{"monitor_config":{"enable_pamir_cetina":true,"pamir_cetina_job_name":"n","pamir_cetina_push_address":"a","pamir_cetina_push_interval":7,"pamir_cetina_push_port":1,"pamir_cetina_instance_name":"node-7"}}}';
+    expect(planText(text, "0.15.9")).toEqual({ actions: [], problems: [] });
+    const [action] = planText(text, "0.16.0").actions;
+    const changes = action?.kind === "write-config" ? action.changes : [];
+    expect(changes.slice(5)).toEqual([
+      {
+        kind: "remove",
+        key: "pamir_cetina_instance_name",
+        reason:
+          'node 0.16.0 reads the storage_* names (0.16.0 and later), which have none for the instance; it was "node-7": give each node of the job its own monitor.jobName',
+      },
+    ]);
+    expect(written(planText(text, "0.16.0"))).not.toContain("instance_name");
+  });
+
+  test("what a file has lost comes back from earlier files, of either naming, before a default does", () => {
+    const healthy = { enable_pamir_cetina: false, pamir_cetina_job_name: "n", pamir_cetina_push_port: "9092" };
+    const good = { storage_cetina_job_name: "m", storage_cetina_push_address: "10.0.0.1", storage_cetina_push_port: 1 };
+    const wanted: Desired = {
+      ...desired,
+      monitor: { ...desired.monitor, pushPort: undefined, earlier: [healthy, good] },
+    };
+    const [create] = planText('{"chain":{}}', "0.16.2", wanted).actions;
+    const kept = {
+      storage_cetina_job_name: "n",
+      storage_cetina_push_address: "10.0.0.1",
+      storage_cetina_push_port: 9092,
+    };
+    expect(create).toMatchObject({
+      changes: [{ value: { storage_enable_cetina: true, ...kept, storage_cetina_push_interval: 10 } }],
+    });
+    const own = '{"chain":{"monitor_config":{"storage_cetina_job_name":"own"}}}';
+    const [insert] = planText(own, "0.16.2", { ...wanted, monitor: { ...wanted.monitor, pushPort: 443 } }).actions;
+    const changes = insert?.kind === "write-config" ? insert.changes : [];
+    expect(changes.map((change) => ("value" in change ? change.value : undefined))).toEqual([
+      true,
+      "10.0.0.1",
+      10,
+      443,
+    ]);
+    expect(changes[1]?.reason).toBe("as in the last node.conf that the node ran well with");
+  });
+
+  test("a port that was pasted with the address is taken, unless the file or a setting has one", () => {
+    const pasted = '{"chain":{"monitor_config":{"storage_cetina_push_address":"http://10.0.0.5:9099"}}}';
+    expect(monitorAfter(pasted)).toMatchObject({
+      storage_cetina_push_address: "10.0.0.5",
+      storage_cetina_push_port: 9099,
+    });
+    const both = pasted.replace("}}}", ',"storage_cetina_push_port":9092}}}');
+    expect(monitorAfter(both)).toMatchObject({ storage_cetina_push_port: 9092 });
+    expect(monitorAfter(pasted, 443)).toMatchObject({ storage_cetina_push_port: 443 });
+    expect(monitorAfter(pasted, undefined, "10.0.0.9")).toMatchObject({ storage_cetina_push_port: 9091 });
+    const pamir = pasted.replace("storage_cetina", "pamir_cetina").replace("10.0.0.5", "[2001:db8::1]");
+    expect(monitorAfter(pamir)).toMatchObject({
+      storage_cetina_push_address: "2001:db8::1",
+      storage_cetina_push_port: 9099,
+    });
   });
 
   test("a file without monitor_config gets one", () => {

@@ -94,7 +94,8 @@ function decideWrite(
 function isNamedFor(naming: Naming, monitor: unknown): boolean {
   if (!isJsonObject(monitor)) return false;
   const has = (key: string) => Object.hasOwn(monitor, key);
-  return Object.values(naming.own).some(has) && !monitorFields.some((field) => listOtherNames(naming, field).some(has));
+  const others = [...monitorFields.flatMap((field) => listOtherNames(naming, field)), ...naming.otherInstanceKeys];
+  return Object.values(naming.own).some(has) && !others.some(has);
 }
 
 function decidePrune(observed: Observed, desired: Desired, problems: PlanProblem[]): PlanAction | undefined {

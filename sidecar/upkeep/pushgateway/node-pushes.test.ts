@@ -11,6 +11,13 @@ function document(monitor: string) {
   return parsed.ok ? parsed.document : undefined;
 }
 
+test("a node pushes as the instance that its release has a key for", () => {
+  const before = parseNodeVersion("0.15.9");
+  const monitor = { enable_pamir_cetina: true, pamir_cetina_job_name: "all", pamir_cetina_instance_name: "node-7" };
+  const written = document(`"monitor_config": ${JSON.stringify(monitor)}`);
+  expect(buildPushIdentity(written, before)).toEqual({ job: "all", instance: "node-7", intervalSeconds: 10 });
+});
+
 function pushing(isEnabled: boolean, named = version): string {
   if (named === undefined) throw new Error("no version");
   const { own } = findNaming(named);

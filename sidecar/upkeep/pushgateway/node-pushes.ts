@@ -5,9 +5,10 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { isJsonObject, type ConfigDocument } from "#node/conf/document.ts";
 import type { NodeVersion } from "#node/versions.ts";
-import { watchPushes, type PushIdentity, type PushWatch } from "./push-watch.ts";
+import type { PushIdentity } from "./judge-pushes.ts";
+import { watchPushes, type PushWatch } from "./push-watch.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
-import { findNaming, listKeySets } from "#node/conf/monitor-keys.ts";
+import { findNaming, listKeySets, type Naming } from "#node/conf/monitor-keys.ts";
 
 /** Watches what the node pushes by the last node.conf that could be used; undefined if `pushgateway.url` is not set. */
 export function watchNodePushes(
@@ -40,11 +41,16 @@ export function buildPushIdentity(
   if (document === undefined) return "unknown";
   const monitor = document.chain["monitor_config"];
   if (!isJsonObject(monitor)) return undefined;
-  const namings = version === undefined ? listKeySets().map(({ keys }) => keys) : [findNaming(version).own];
-  const own = namings.find(({ enabled }) => monitor[enabled] === true);
-  if (own === undefined) return undefined;
+  const namings = version === undefined ? listKeySets().map(({ keys: own }) => ({ own })) : [findNaming(version)];
+  const naming: Pick<Naming, "own" | "instanceKey"> | undefined = namings.find(
+    ({ own }) => monitor[own.enabled] === true,
+  );
+  if (naming === undefined) return undefined;
+  const { own, instanceKey } = naming;
   const job = monitor[own.jobName];
   const interval = monitor[own.pushIntervalSeconds];
+  const named = instanceKey === undefined ? undefined : monitor[instanceKey];
+  const instance = typeof named === "string" && named !== "" ? named : undefined;
   if (typeof job !== "string") return undefined;
-  return { job, intervalSeconds: typeof interval === "number" && interval >= 1 ? interval : 10 };
+  return { job, instance, intervalSeconds: typeof interval === "number" && interval >= 1 ? interval : 10 };
 }

@@ -4,8 +4,18 @@ import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/** One group at a Pushgateway: its job and when it was last pushed to (seconds since 1970). */
-type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number }>;
+/**
+ * One group at a Pushgateway: its labels, of which the job and the instance tell groups apart, and when a push to it last succeeded and
+ * last failed (seconds since 1970; absent: never).
+ */
+export type PushGroup = Readonly<{
+  job: string;
+  instance: string;
+  /** As they are written, all of them. */
+  labels: string;
+  pushTimeSeconds?: number;
+  failureTimeSeconds?: number;
+}>;
 
 /** Groups of a Pushgateway, or why it could not be read. */
 export type PushGroupsResult = Readonly<{ ok: true; groups: readonly PushGroup[] } | { ok: false; message: string }>;
@@ -13,7 +23,7 @@ export type PushGroupsResult = Readonly<{ ok: true; groups: readonly PushGroup[]
 /** Address of the Pushgateway, and the limits of a query. */
 export type PushgatewayOptions = Readonly<{ url: string; timeoutMs: number; responseLimitBytes: number }>;
 
-/** Reads `push_time_seconds` of every group. */
+/** Reads `push_time_seconds` and `push_failure_time_seconds` of every group. */
 export async function readPushGroups(
   options: PushgatewayOptions,
   signal: AbortSignal,
@@ -41,24 +51,36 @@ export async function readPushGroups(
 }
 
 async function parseGroups(answer: IncomingMessage, limitBytes: number): Promise<readonly PushGroup[]> {
-  const groups: PushGroup[] = [];
+  const groups = new Map<string, PushGroup>();
   const decoder = new TextDecoder();
   let rest = "";
+  const add = (line: string) => {
+    const found = parseLine(line);
+    if (found !== undefined) groups.set(found.labels, { ...groups.get(found.labels), ...found });
+  };
   for await (const chunk of boundChunks(answer, limitBytes)) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
-    groups.push(...lines.flatMap((line) => parseLine(line) ?? []));
+    lines.forEach(add);
   }
-  const last = parseLine(rest);
-  return last === undefined ? groups : [...groups, last];
+  add(rest);
+  return [...groups.values()];
 }
 
 function parseLine(line: string): PushGroup | undefined {
-  const found = /^push_time_seconds\{(.*)\}\s+(\S+)/.exec(line);
+  const found = /^push_(failure_)?time_seconds\{(.*)\}\s+(\S+)/.exec(line);
   if (found === null) return undefined;
-  const [, labels = "", value = ""] = found;
-  const job = /(?:^|,)job="((?:[^"\\]|\\.)*)"/.exec(labels)?.[1];
-  const pushTimeSeconds = Number(value);
-  if (job === undefined || !Number.isFinite(pushTimeSeconds)) return undefined;
-  return { job: job.replace(/\\(.)/g, (_, char: string) => (char === "n" ? "\n" : char)), labels, pushTimeSeconds };
+  const [, failure, labels = "", value = ""] = found;
+  const job = readLabel(labels, "job");
+  const seconds = Number(value);
+  if (job === undefined || !Number.isFinite(seconds)) return undefined;
+  const group = { job, instance: readLabel(labels, "instance") ?? "", labels };
+  // The Pushgateway writes 0 for a time that has not come.
+  if (seconds === 0) return group;
+  return failure === undefined ? { ...group, pushTimeSeconds: seconds } : { ...group, failureTimeSeconds: seconds };
+}
+
+function readLabel(labels: string, name: "job" | "instance"): string | undefined {
+  const written = new RegExp(`(?:^|,)${name}="((?:[^"\\\\]|\\\\.)*)"`).exec(labels)?.[1];
+  return written?.replace(/\\(.)/g, (_, char: string) => (char === "n" ? "\n" : char));
 }

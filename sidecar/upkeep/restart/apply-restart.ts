@@ -1,6 +1,7 @@
 import type { Clock } from "#daemon/clock.ts";
 import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
 import type { CommandWords } from "../command-words.ts";
+import { isUndoneByStart } from "../config/apply-config.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { CorrectionRate } from "../config/correction-rate.ts";
@@ -13,7 +14,7 @@ import { beginRestart, type BeginRestartDependencies, type RestartSeen } from ".
 import { findDueRestart, recognizeMade, type DueRestartDependencies } from "./due-restart.ts";
 import type { MaintenanceWindow } from "./maintenance-window.ts";
 import { hasReadAlready, isAsBeforeDrift, type ReadAlreadyDependencies } from "./read-already.ts";
-import { decideRestart } from "./restart-decision.ts";
+import { decideRestart, type RestartSituation } from "./restart-decision.ts";
 
 /** Findings of the pass so far. */
 export type RestartRequest = Readonly<{
@@ -101,6 +102,7 @@ function buildEditOptions(
   return {
     version,
     seesFiles: driver?.name === "ops",
+    urls: settings.node,
     keptHash: restarts.now().kept?.hash,
     beganBefore: process.now().requestedStart?.began === "before",
     checkCommand: settings.restart.checkCommand,
@@ -128,7 +130,9 @@ function findContest(
     command: CommandWords;
     state: Pick<UpkeepState, "nodeHas">;
   }>,
-): Readonly<{ untilMs: number; resume: string }> | undefined {
+): RestartSituation["contested"] {
+  if (reading.ok && isUndoneByStart(reading, version, { rate, state }))
+    return { untilMs: undefined, resume: command("resume") };
   const isBefore = isAsBeforeDrift(reading, config.now(), version, state);
   const untilMs = rate.contestedUntilMs() ?? (isBefore ? rate.repeatedUntilMs() : undefined);
   if (untilMs === undefined) return undefined;

@@ -3,7 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 import { hasHeld, type ClockThen } from "../clock-then.ts";
-import { type NodeBegan, type NodeDriver, readStart, type NodeStart } from "../drivers/driver.ts";
+import { type NodeBegan, type NodeDriver, readStart, startPrecisionMs, type NodeStart } from "../drivers/driver.ts";
 import { findListenerStart } from "../drivers/host-processes.ts";
 import type { ConfigObservation } from "../config/config-observation.ts";
 import type { NodePlace } from "../config/node-place.ts";
@@ -41,7 +41,7 @@ export async function hasNodeBegun(
   process: ObservedProcess,
   dependencies: NodeBeganDependencies,
 ): Promise<NodeBegan> {
-  const { node, health, place, clock, clockThen } = dependencies;
+  const { node, health, clock, clockThen } = dependencies;
   const { startedAfterMs } = health.current();
   if (startedAfterMs !== undefined && startedAfterMs > contentSinceMs) return "after";
   const changedAtMs = Math.max(fileChangedAtMs, otherAtMs);
@@ -56,11 +56,37 @@ export async function hasNodeBegun(
   const start = await readNodeStart(process, dependencies);
   const byDriver = typeof start === "number" ? judge(start) : "unknown";
   if (byDriver === "after") return byDriver;
-  const url = new URL(node.httpUrl);
-  if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ""))) return byDriver;
-  const started = await findListenerStart(readUrlPort(url), place.layout().binDirectory, clock);
+  const started = await readOwnListenerStart(dependencies);
   if (started === undefined) return byDriver;
   return started.monotonicMs > contentSinceMs ? "after" : judge(started.wallMs - precisionMs);
+}
+
+/** Reads when the process started that listens on the node's port of this machine and runs in its bin directory; undefined if none is seen. */
+async function readOwnListenerStart({
+  node,
+  place,
+  clock,
+}: Pick<NodeBeganDependencies, "node" | "place" | "clock">): ReturnType<typeof findListenerStart> {
+  const url = new URL(node.httpUrl);
+  if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ""))) return undefined;
+  return findListenerStart(readUrlPort(url), place.layout().binDirectory, clock);
+}
+
+/**
+ * Whether the running node began before a time (wall clock), and with enough of a margin to have read its configuration by then: as its driver reports, or
+ * by its process on this machine.
+ */
+export async function hasRunSinceBefore(
+  untilMs: number,
+  process: ObservedProcess,
+  dependencies: NodeBeganDependencies,
+): Promise<boolean> {
+  const start = await readNodeStart(process, dependencies);
+  if (typeof start === "number") return start + startPrecisionMs < untilMs;
+  const { clock, clockThen } = dependencies;
+  if (start === "not-running" || !hasHeld(clockThen, clock)) return false;
+  const listener = await readOwnListenerStart(dependencies);
+  return listener !== undefined && listener.wallMs + startPrecisionMs < untilMs;
 }
 
 /** Time that a driver may take to report the node's start; a restart may take longer, a look may not. */

@@ -1,8 +1,8 @@
 import { pause } from "#daemon/time.ts";
 import { readStart, startPrecisionMs, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
 
-/** Result of a look at the node's process. */
-export type ProcessLook = NodeStart | "running";
+/** Result of a look at the node's process; `ended`: it was seen before this watch began, and is gone. */
+export type ProcessLook = NodeStart | "running" | "ended";
 
 /** Looks at the process that a restart started. */
 export type LookAtProcess = (signal: AbortSignal) => Promise<ProcessLook>;
@@ -33,7 +33,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
   let wasSeen = hasRun;
   let hasEnded = false;
   const see = (start: ProcessLook) => {
-    if (start === "not-running") hasEnded = wasSeen;
+    if (start === "ended" || start === "not-running") hasEnded = wasSeen || start === "ended";
     else if (start !== "unknown") wasSeen = true;
     if (typeof start !== "number") return;
     firstStartMs ??= start;
@@ -76,6 +76,18 @@ export async function prepareProcessLook(driver: NodeDriver): Promise<LookAtProc
     };
   }
   return processes === undefined ? undefined : createNewProcessLook(processes, await processes());
+}
+
+/**
+ * Looks at the process of a restart that an earlier sidecar made, which had seen it next to these bystanders. Undefined if it had not, or the driver sees no
+ * processes.
+ */
+export function lookBesides(
+  bystanders: readonly number[] | undefined,
+  { processes }: Pick<NodeDriver, "processes">,
+): LookAtProcess | undefined {
+  if (bystanders === undefined || processes === undefined) return undefined;
+  return async () => ((await processes()).some((pid) => !bystanders.includes(pid)) ? "running" : "ended");
 }
 
 function createNewProcessLook(

@@ -1,6 +1,5 @@
-import { startPrecisionMs } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import { hasNodeBegun, type NodeBeganDependencies, readNodeStart } from "./node-began.ts";
+import { hasNodeBegun, hasRunSinceBefore, type NodeBeganDependencies, readNodeStart } from "./node-began.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
@@ -50,8 +49,7 @@ export async function hasReadAlready(
   const isEarlier =
     previousMeaning !== undefined &&
     isAsBeforeDrift(reading, config, version, state) &&
-    typeof started === "number" &&
-    started + startPrecisionMs < previousMeaning.untilMs;
+    (await hasRunSinceBefore(previousMeaning.untilMs, process, dependencies));
   const isLater = (await hasNodeBegun(reading.changedAtMs, config, process, dependencies)) === "after";
   if (started !== "not-running" && !isLater && !isEarlier) return false;
   const why = isEarlier ? "has run since before the drift" : "starts, or has started, with the corrected node.conf";

@@ -46,6 +46,20 @@ test("a process that the system kills for lack of memory meanwhile is noticed", 
   expect(state.dataEvidence.get()?.failedStarts.at(-1)?.lackedMemory).toBe(true);
 });
 
+test.each([
+  "./ops exited with status 1: fork/exec ./bin/noded: no such file or directory",
+  "./start.sh exited with status 1: ./start.sh: line 3: noded: command not found",
+  "./start.sh exited with status 1: ./start.sh: 3: noded: not found",
+  "docker exited with status 1: exec format error",
+  "sh exited with status 127.",
+  "its RPC did not answer within 10 ms after the restart: its process ended (the restart command said: noded: cannot execute: required file not found)",
+])("a start that could run no program is no evidence: %s", async (message) => {
+  const record = await createStartRecorder({ state, clock: systemClock, memoryPath }).begin();
+  await record({ ...failed, message }, "hash");
+  expect(state.dataEvidence.get()?.failedStarts).toEqual([expect.objectContaining({ message })]);
+  expect(state.dataEvidence.get()?.failedStarts[0]).not.toHaveProperty("kind");
+});
+
 test("no more starts are kept than are looked at", async () => {
   const recorder = createStartRecorder({ state, clock: systemClock, memoryPath });
   for (let start = 0; start < failedStartsKept + 3; start += 1) await (await recorder.begin())(failed, `${start}`);

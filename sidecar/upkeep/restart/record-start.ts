@@ -28,7 +28,8 @@ export function createStartRecorder({
       return async (verified, configHash) => {
         const known = state.dataEvidence.get() ?? { failedStarts: [] };
         if (verified.ok) return state.dataEvidence.set(forgetStarts(known));
-        const { message, end } = verified;
+        const { message } = verified;
+        const end = hasRunNothing(message) ? undefined : verified.end;
         const lackedMemory = (await countMemoryKills(memoryPath)) > before;
         const afterMs = end?.kind === "ended" ? end.afterMs : undefined;
         const start: FailedStart = {
@@ -43,6 +44,15 @@ export function createStartRecorder({
       };
     },
   };
+}
+
+/** Messages of systems, shells and programs that could not run another program (execve(2); POSIX, "Exit Status for Commands"). */
+const notRun =
+  /fork\/exec |exec format error|command not found|: not found|executable file not found|cannot execute|status 12[67]\b/i;
+
+/** Whether a failed start reports that it could not run a program: it says nothing of the data, whatever its exit status. */
+function hasRunNothing(message: string): boolean {
+  return notRun.test(message);
 }
 
 /** Forgets the failed starts, for a node that is well again. Pure. */

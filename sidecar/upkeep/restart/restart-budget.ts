@@ -9,9 +9,16 @@ export type RestartBudget = Readonly<{
   allows: (purpose: RestartPurpose) => boolean;
   /** Returns the time from which one more is allowed (monotonic); undefined if it is allowed now, or never will be. */
   allowsAtMs: (purpose: RestartPurpose) => number | undefined;
+  /** Returns when the last one of this process began, and ended (monotonic; undefined while it is made). */
+  last: () => LastRestart | undefined;
+  /** Notes that the last one has ended, whatever came of it. */
+  end: () => void;
   /** Counts a restart. It is on disk when this returns, if the state can be written: so it is called before the restart. */
   record: (reason: string) => void;
 }>;
+
+/** Beginning and end of a restart (monotonic). */
+export type LastRestart = Readonly<{ beganMs: number; endedMs: number | undefined }>;
 
 type RestartPurpose = "ordinary" | "roll-back";
 
@@ -31,6 +38,7 @@ export function createRestartBudget(
   const forget = database.prepare(
     "DELETE FROM restart WHERE rowid NOT IN (SELECT rowid FROM restart ORDER BY rowid DESC LIMIT ?)",
   );
+  let last: LastRestart | undefined;
   const startMs = clock.monotonicMs();
   const now = { ...boot(), wallMs: clock.wallMs() };
   const computeAge = (row: Readonly<Record<string, unknown>>) =>
@@ -55,6 +63,10 @@ export function createRestartBudget(
       const freed = used() < limit ? undefined : madeMs.toSorted((a, b) => a - b).at(-limit);
       return limit === 0 || freed === undefined ? undefined : freed + hourMs;
     },
+    last: () => last,
+    end: () => {
+      last = last && { ...last, endedMs: clock.monotonicMs() };
+    },
     record: (reason) => {
       const { bootId, sinceBootMs } = boot();
       const row = [Math.round(clock.wallMs()), reason, bootId ?? null, Math.round(sinceBootMs)] as const;
@@ -67,6 +79,7 @@ export function createRestartBudget(
         },
       });
       madeMs.push(clock.monotonicMs());
+      last = { beganMs: clock.monotonicMs(), endedMs: undefined };
     },
   };
 }

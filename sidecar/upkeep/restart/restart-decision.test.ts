@@ -8,6 +8,8 @@ const budget: RestartBudget = {
   used: () => 0,
   allows: () => true,
   allowsAtMs: () => undefined,
+  last: () => undefined,
+  end: () => undefined,
   record: () => undefined,
 };
 const situation: RestartSituation = {
@@ -44,6 +46,7 @@ describe("a restart that is due", () => {
     [{ isUnusable: true }, "ConfigUnusable"],
     [{ isKept: false }, "StateNotKept"],
     [{ contested }, "Contested"],
+    [{ contested: { ...contested, untilMs: undefined } }, "StartRewrites"],
     [{ settledForMs: 50 }, "Settling"],
   ])("waits: %o is %s", (change, reason) => {
     expect(decideRestart({ ...situation, ...change }, { budget, window: open })).toMatchObject({ go: false, reason });

@@ -37,8 +37,8 @@ export type RestartSituation = Readonly<{
   /** Time since node.conf last changed. */
   settledForMs: number;
   settleMs: number;
-  /** Another writer keeps changing node.conf: time until which that counts (wall clock), and the command that ends it sooner. */
-  contested?: Readonly<{ untilMs: number; resume: string }> | undefined;
+  /** Another writer keeps changing node.conf: time until which that counts (wall clock; undefined: it is the node's own start), and the command that ends it sooner. */
+  contested?: Readonly<{ untilMs: number | undefined; resume: string }> | undefined;
   wallMs: number;
   monotonicMs: number;
 }>;
@@ -60,6 +60,7 @@ type RestartWait =
   | "ConfigUnusable"
   | "StateNotKept"
   | "Contested"
+  | "StartRewrites"
   | "Settling"
   | "WaitingForWindow"
   | "BudgetExhausted";
@@ -126,6 +127,10 @@ function waitWhileContested(
   { untilMs, resume }: NonNullable<RestartSituation["contested"]>,
   why: string,
 ): RestartDecision {
+  if (untilMs === undefined) {
+    const undone = `${why}; the node's own start overwrites node.conf, and a further one would, too. SoleWriter says what to set where, before the node is restarted.`;
+    return wait("StartRewrites", undone);
+  }
   const message =
     `${why}; another program keeps writing node.conf, so it waits until ${new Date(untilMs).toISOString()}, or until \`${resume}\` is run. ` +
     "Stop that program first: SoleWriter says what it writes, and how to find it.";

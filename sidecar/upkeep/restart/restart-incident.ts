@@ -8,6 +8,7 @@ import { isReplaceable, isUselessToNode, type ConfigProblemReason } from "#node/
 import { writeWithDeadline } from "../config/with-deadline.ts";
 import type { CommandWords } from "../command-words.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
+import { lookBesides } from "./process-watch.ts";
 import { proveRestart, readConfig, restartNode, type ProveRestartDependencies } from "./prove-restart.ts";
 import type { Verification } from "./restart-verification.ts";
 import type { RestartBudget } from "./restart-budget.ts";
@@ -157,16 +158,23 @@ export async function attemptRestart(
   });
   let startedWith: UsableReading | undefined;
   const restart = async () => {
+    const pidsBefore = (await driver.processes?.()) ?? [];
     const report = await restartNode(incident, dependencies);
+    const pids = (await driver.processes?.()) ?? [];
+    const bystanders = pids.filter((pid) => pidsBefore.includes(pid));
     const after = await readConfig(incident, dependencies);
     if (before.ok && before.contentHash === after.contentHash) startedWith = before;
     state.atomically(() => {
-      notePhase({ phase: "verifying" }, incident, dependencies);
+      const seen = bystanders.length < pids.length ? { bystanders } : {};
+      notePhase({ phase: "verifying", ...seen }, incident, dependencies);
+      // What stood there meanwhile, and was corrected since, may be what the node has read.
+      if (state.nodeHas.get() === "unknown") startedWith = undefined;
       if (startedWith === undefined) state.nodeHas.set("unknown");
     });
     return report;
   };
   const verified = await proveRestart(restart, { ...incident, isMade: false }, dependencies);
+  budget.end();
   return { verified, startedWith };
 }
 
@@ -176,18 +184,32 @@ async function proveMade(
   before: ConfigReading,
   dependencies: RestartIncidentDependencies,
 ): Promise<RestartAttempt> {
-  const { state } = dependencies;
-  const verified = await proveRestart(() => Promise.resolve({}), incident, dependencies);
+  const { state, driver } = dependencies;
+  const look = lookBesides(state.restartInFlight.get()?.bystanders, driver);
+  const beforeRestart = look === undefined ? dependencies.beforeRestart : () => Promise.resolve(look);
+  const verified = await proveRestart(() => Promise.resolve({}), incident, { ...dependencies, beforeRestart });
   const nodeHas = state.nodeHas.get();
   const isUnchanged = before.ok && nodeHas !== undefined && hasSameMeaning(nodeHas, before.document, undefined);
   return { verified, startedWith: isUnchanged ? before : undefined };
 }
 
 function notePhase(
-  { phase, instanceId }: Pick<RestartInFlight, "phase"> & Readonly<{ instanceId?: string | undefined }>,
+  {
+    phase,
+    instanceId,
+    bystanders,
+  }: Pick<RestartInFlight, "phase" | "bystanders"> & Readonly<{ instanceId?: string | undefined }>,
   { reason, isFinishing }: RestartIncident,
   { state, clock }: RestartIncidentDependencies,
 ): void {
   const ran = state.restartInFlight.get()?.ran ?? state.startedWith.get();
-  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase, isFinishing, incarnation: instanceId, ran });
+  state.restartInFlight.set({
+    reason,
+    beganMs: clock.wallMs(),
+    phase,
+    isFinishing,
+    incarnation: instanceId,
+    bystanders,
+    ran,
+  });
 }

@@ -83,6 +83,8 @@ export type ProcessObservation = Readonly<{
   silence: Silence | undefined;
   /** Whether the process was seen while the node answered: if it is no longer seen, it has ended. */
   wasSeen: boolean;
+  /** Whether the process that was seen is gone, and nothing of the node runs. */
+  hasEnded: boolean;
   /** Time (wall clock) since which no process of an answering node is seen. */
   missedAtMs: number | undefined;
   /** Time until which a silent node may still be starting (wall clock). */
@@ -93,13 +95,14 @@ export type ProcessObservation = Readonly<{
 
 export type ObservedProcess = Observation<ProcessObservation>;
 
-/** Creates the observation of the process, with nothing known yet. */
-export function observeProcess(): ObservedProcess {
+/** Creates the observation of the process; `wasSeen`: an earlier sidecar saw it while the node ran well. */
+export function observeProcess({ wasSeen } = { wasSeen: false }): ObservedProcess {
   return createObservation<ProcessObservation>({
     requestedStart: undefined,
     started: undefined,
     silence: undefined,
-    wasSeen: false,
+    wasSeen,
+    hasEnded: false,
     missedAtMs: undefined,
     startingUntilMs: undefined,
     unwell: undefined,

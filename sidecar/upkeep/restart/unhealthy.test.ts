@@ -97,3 +97,30 @@ test("a node that lost blocks is not restarted for that: no restart brings them 
   const height = { reason: "WentBackwards", message: "Height went back." } as const;
   expect(await explainEachMinute(minutes(60, () => ({ rpc: { sinceMs: 0, fault: undefined }, height })))).toEqual([]);
 });
+
+/** Explains why a silent node is to be started without `lag.restart`, by whether its process was seen before and what runs now. */
+const explainGone = async (wasSeen: boolean, pids: readonly number[]) => {
+  const process = observeProcess({ wasSeen });
+  let ranMs = 0;
+  const fault = { reason: "Refused", message: "No answer." } as const;
+  const dependencies = {
+    health: {
+      current: () => unknownHealth,
+      facts: () => ({ rpc: { sinceMs: 0, fault } }),
+      ranMs: () => ranMs,
+    },
+    driver: { name: "ops", restart: () => Promise.resolve({}), processes: () => Promise.resolve(pids) },
+    clock: systemClock,
+    signal: new AbortController().signal,
+  };
+  const options = { isRestarted: false, restartAfterMs: 1_000, answersWithinMs: aDayMs };
+  const first = await explainUnhealthy(process, options, dependencies);
+  ranMs = 2_000;
+  return [first, await explainUnhealthy(process, options, dependencies)];
+};
+
+test("a node whose process was seen and has ended is started again without lag.restart, also by a sidecar that was started since", async () => {
+  expect(await explainGone(true, [])).toEqual([undefined, expect.stringContaining("unwell for 2 s: Refused")]);
+  expect(await explainGone(true, [7])).toEqual([undefined, undefined]);
+  expect(await explainGone(false, [])).toEqual([undefined, undefined]);
+});

@@ -14,7 +14,8 @@ export type HealthDependencies = Readonly<{
 
 /**
  * Explains why the node is to be restarted for its health; undefined if that is not allowed or it has not been unwell for long enough. A node that is behind
- * its references and comes nearer to them is catching up: after a start with old data that takes hours, and a restart would only prolong it.
+ * its references and comes nearer to them is catching up: after a start with old data that takes hours, and a restart would only prolong it. A node whose
+ * process was seen and has ended is started again whatever `lag.restart` says: it has nothing left to interrupt.
  */
 export async function explainUnhealthy(
   process: ObservedProcess,
@@ -28,11 +29,7 @@ export async function explainUnhealthy(
   const { health } = dependencies;
   if (isUnasked(process, health)) return undefined;
   const wasStarting = process.now().startingUntilMs !== undefined;
-  const startingUntilMs = await findStartupDeadline(
-    process,
-    { answersWithinMs, seesProcess: isRestarted },
-    dependencies,
-  );
+  const startingUntilMs = await findStartupDeadline(process, answersWithinMs, dependencies);
   process.note({ startingUntilMs });
   // Until it answers, a node counts as neither well nor unwell.
   if (wasStarting && process.now().silence === undefined) process.note({ unwell: undefined });
@@ -47,7 +44,7 @@ export async function explainUnhealthy(
   const unwell = countUnwell(process.now().unwell, { lag, isOnlyBehind: first === lag, nowMs: health.ranMs() });
   process.note({ unwell });
   const unwellForMs = health.ranMs() - unwell.sinceMs;
-  if (!isRestarted || unwellForMs < restartAfterMs) return undefined;
+  if ((!isRestarted && !process.now().hasEnded) || unwellForMs < restartAfterMs) return undefined;
   if (startingUntilMs !== undefined) return undefined;
   return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason} (${first.message})`;
 }
@@ -97,25 +94,19 @@ export async function explainHung(
  */
 async function findStartupDeadline(
   process: ObservedProcess,
-  {
-    answersWithinMs,
-    seesProcess,
-  }: Readonly<{
-    answersWithinMs: number;
-    /** Whether it matters that the process can be seen. */
-    seesProcess: boolean;
-  }>,
+  answersWithinMs: number,
   dependencies: HealthDependencies,
 ): Promise<number | undefined> {
   const { clock, health, driver } = dependencies;
   const silence = recordSilence(process, health);
-  const runs = seesProcess && ((await driver?.processes?.()) ?? []).length > 0;
+  const runs = ((await driver?.processes?.()) ?? []).length > 0;
   const { answeredAtMs } = health.current();
+  process.note({ hasEnded: silence !== undefined && process.now().wasSeen && !runs });
   if (silence === undefined) {
     noteProcess(process, runs, { answeredAtMs, wallMs: clock.wallMs() });
     return undefined;
   }
-  if (process.now().wasSeen && !runs) return undefined;
+  if (process.now().hasEnded) return undefined;
   const startedAtMs = await readNodeStart(process, dependencies);
   if (startedAtMs === "not-running") return undefined;
   const silentSinceMs = clock.wallMs() - (health.ranMs() - silence.sinceMs);

@@ -19,6 +19,8 @@ export type DataMark = Readonly<{
   process: ProcessMark | undefined;
   /** Programs in the bin directory that the process was started with; absent if they can't be read. */
   programs: string | undefined;
+  /** File names of these programs; absent in a mark of an older version. */
+  programNames?: readonly string[] | undefined;
 }>;
 
 /** A start of the node by the sidecar that failed. */

@@ -37,6 +37,8 @@ export type RestartInFlight = Readonly<{
   isFinishing: boolean;
   /** Instance id of the node before the command; undefined if its driver knows none. Stored under its first name. */
   incarnation?: string | undefined;
+  /** Processes of the bin directory that the restart did not start; present once one that it started was seen, so that its end is noticed. */
+  bystanders?: readonly number[] | undefined;
   /** Meaning of the configuration that the node is known to have run with before; undefined if that is not known. */
   ran?: string | undefined;
 }>;

@@ -65,7 +65,10 @@ export async function readRelease(
           signal,
         )
       : undefined;
-    const printed = said?.ok === true ? identifyProgram(said.output, parseNodeCliVersion, commits()) : undefined;
+    const printed =
+      said?.ok === true
+        ? identifyProgram(said.output, (text) => parseNodeCliVersion(text, command), commits())
+        : undefined;
     if (printed?.version !== undefined && wanted !== undefined && printed.version.release !== wanted.release) {
       return `${source} has the programs of ${printed.version.text} (${command} --version), not of ${wanted.text}`;
     }

@@ -26,6 +26,7 @@ export type ProofOptions = Readonly<{
   findOther: () => Promise<string | undefined>;
   before: NodeBefore;
   clientName: string | undefined;
+  toolCommand?: string | undefined;
   answersWithinMs: number;
   healthyWithinMs: number;
   metricsWithinMs: number;
@@ -70,7 +71,7 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
 }
 
 async function checkVersion(
-  { wanted, findOther, before, clientName }: ProofOptions,
+  { wanted, findOther, before, clientName, toolCommand }: ProofOptions,
   { look, nodeCli, commits, signal }: ProofDependencies,
 ): Promise<string | undefined> {
   const health = await look(signal);
@@ -78,7 +79,7 @@ async function checkVersion(
   if (reported === undefined && before.tellsVersion) {
     return `it does not report its version, which has to be ${nameProgram(wanted)}`;
   }
-  const found = reported ?? (await identifyInstalled(nodeCli, commits(), signal));
+  const found = reported ?? (await identifyInstalled(nodeCli, toolCommand, commits(), signal));
   const compared = found === undefined ? "unknown" : compareProgram(found, wanted);
   if (compared === "same") return undefined;
   if (compared === "other") return `it runs as ${nameProgram(found ?? {})}, not as ${nameProgram(wanted)}`;
@@ -101,11 +102,14 @@ export function identifyNode(
 
 async function identifyInstalled(
   nodeCli: NodeCli | undefined,
+  command: string | undefined,
   commits: ReleaseCommits,
   signal: AbortSignal,
 ): Promise<ProgramIdentity | undefined> {
   const answer = await nodeCli?.version(signal);
-  return answer?.ok === true ? identifyProgram(answer.value, parseNodeCliVersion, commits) : undefined;
+  return answer?.ok === true
+    ? identifyProgram(answer.value, (text) => parseNodeCliVersion(text, command), commits)
+    : undefined;
 }
 
 async function checkData({ before }: ProofOptions, { rpc, signal }: ProofDependencies): Promise<string | undefined> {

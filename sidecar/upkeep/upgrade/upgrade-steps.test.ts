@@ -61,6 +61,7 @@ function steps(lock?: WriterLock) {
       upgrade: { copyTimeoutMs: 60_000, preCopyTimeoutMs: 60_000 },
       restart: { ...({} as UpgradeStepsDependencies["settings"]["restart"]), timeoutMs: 1_000 },
       node: {} as UpgradeStepsDependencies["settings"]["node"],
+      nodeCli: {} as UpgradeStepsDependencies["settings"]["nodeCli"],
     },
     driver: {
       name: "ops",

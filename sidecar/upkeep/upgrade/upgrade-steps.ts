@@ -21,7 +21,7 @@ export type UpgradeStepsDependencies = ProofDependencies &
   ConfigStepDependencies &
   Readonly<{
     log: Logger;
-    settings: Pick<SidecarSettings, "restart" | "node"> &
+    settings: Pick<SidecarSettings, "restart" | "node" | "nodeCli"> &
       Readonly<{ upgrade: Pick<SidecarSettings["upgrade"], "copyTimeoutMs" | "preCopyTimeoutMs"> }>;
     boot: () => BootTime;
     /** Waits until the node may be stopped, as was agreed. */
@@ -108,13 +108,17 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
 function buildProof(
   side: "from" | "to",
   record: UpgradeRecord,
-  { restart, node: { clientName } }: Pick<UpgradeStepsDependencies["settings"], "restart" | "node">,
+  {
+    restart,
+    node: { clientName },
+    nodeCli: { command: toolCommand },
+  }: Pick<UpgradeStepsDependencies["settings"], "restart" | "node" | "nodeCli">,
 ): Omit<ProofOptions, "isResumed"> {
   const { before, commits, files, binDirectory } = record;
   const wanted = { version: parseNodeVersion(record[side]), commit: commits?.[side] };
   const findOther = async () =>
     findOtherFile(side === "to" ? files : await hashFiles(files, locateKeptPrograms(record)), binDirectory);
-  return { ...restart, wanted, findOther, before, clientName };
+  return { ...restart, wanted, findOther, before, clientName, toolCommand };
 }
 
 function copyData(

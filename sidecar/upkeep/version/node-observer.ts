@@ -15,6 +15,8 @@ export type NodeObserver = Readonly<{
   version: () => VersionResolution;
   /** Returns the last PruneInfo, a new object for each query; undefined if the last query gave none. */
   pruneInfo: () => PruneInfo | undefined;
+  /** Returns why node_cli can't be run, if the last query found it missing or not executable. */
+  missing: () => string | undefined;
   /** Runs node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
   /** Whether the version is the node's own word, or node and tool had their chance to report it: what is set may be that before an upgrade. */
@@ -26,6 +28,8 @@ export type NodeObserverOptions = Readonly<{
   version?: string | undefined;
   clientName?: string | undefined;
   image?: string | undefined;
+  /** Name or path of the tool. */
+  toolCommand?: string | undefined;
   intervalMs: number;
   signal: AbortSignal;
 }>;
@@ -61,14 +65,13 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const { nodeCli, health, clock, board, onChange } = dependencies;
   const versions = followVersions(options, dependencies);
   let lastSummary: string | undefined;
-  let pruneInfo: PruneInfo | undefined;
+  let answered: NodeCliResult<PruneInfo> | undefined;
   let hasLooked = nodeCli === undefined;
-  let failures = 0;
-  let dueMs = -Infinity;
+  let [failures, dueMs] = [0, -Infinity];
   let nodeAnswered = false;
   const failed = (error: unknown) => {
     hasLooked = true;
-    pruneInfo = undefined;
+    answered = undefined;
     failures += 1;
     dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
     reportFailedLook(watchedLook, error, board);
@@ -84,7 +87,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     hasLooked ||= !signal.aborted;
     const answer = await nodeCli.pruneInfo(signal);
     if (signal.aborted) return;
-    pruneInfo = answer.ok ? answer.value : undefined;
+    answered = answer;
     failures = answer.ok ? 0 : failures + 1;
     board.set(deriveNodeCliCondition(answer, clock.wallMs() + computeWaitMs(failures, options.intervalMs)));
     onChange();
@@ -103,8 +106,8 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     await look(signal);
     dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
   };
-  const intervalMs = Math.min(checkMs, options.intervalMs);
-  const done = poll({ name: "node_cli", failed, intervalMs, signal: options.signal }, lookWhenDue, dependencies);
+  const polling = { ...options, name: "node_cli", failed, intervalMs: Math.min(checkMs, options.intervalMs) };
+  const done = poll(polling, lookWhenDue, dependencies);
   const beganMs = clock.monotonicMs();
   const isReady = () => {
     const isLate = clock.monotonicMs() - beganMs > firstWordMs;
@@ -121,16 +124,23 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
   return {
     version: versions.resolve,
-    pruneInfo: () => pruneInfo,
+    pruneInfo: () => (answered?.ok === true ? answered.value : undefined),
+    missing: () => explainMissing(answered),
     look: lookNow,
     isReady,
     done,
   };
 }
 
+/** Explains why a tool that is missing can't be run; undefined for any other answer. */
+function explainMissing(answer: NodeCliResult<PruneInfo> | undefined): string | undefined {
+  if (answer === undefined || answer.ok) return undefined;
+  return answer.reason === "NotFound" || answer.reason === "NotExecutable" ? answer.message : undefined;
+}
+
 /** Follows the version that node_cli prints, and resolves the node's version from that and the other sources. */
 function followVersions(
-  { version: setting, clientName, image }: NodeObserverOptions,
+  { version: setting, clientName, image, toolCommand }: NodeObserverOptions,
   { health, commits: known }: Pick<NodeObserverDependencies, "health" | "commits">,
 ) {
   let printed: string | undefined;
@@ -150,9 +160,19 @@ function followVersions(
       const { binaryVersion: reported, clientVersion: client, failure } = health();
       const clientVersion = client === undefined ? undefined : { text: client, isCurrent: failure === undefined };
       const commits = known();
-      const isReplaced = reported?.isCurrent === false && isAnotherProgram(printed, printedThen, commits);
+      const isReplaced =
+        reported?.isCurrent === false && isAnotherProgram({ now: printed, before: printedThen, toolCommand }, commits);
       const binary = isReplaced ? undefined : reported;
-      return resolveVersion({ binary, setting, nodeCli: printed, clientVersion, clientName, image, commits });
+      return resolveVersion({
+        binary,
+        setting,
+        nodeCli: printed,
+        toolCommand,
+        clientVersion,
+        clientName,
+        image,
+        commits,
+      });
     },
   };
 }

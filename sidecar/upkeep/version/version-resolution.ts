@@ -20,6 +20,8 @@ export type VersionSources = Readonly<{
   setting?: string | undefined;
   /** Output of `node_cli --version`. */
   nodeCli?: string | undefined;
+  /** Name or path of the tool, which it may print as its name. */
+  toolCommand?: string | undefined;
   /** Answer of `web3_clientVersion`. */
   clientVersion?: ReportedVersion | undefined;
   /** Name that `web3_clientVersion` begins with on this node. */
@@ -78,21 +80,22 @@ const sourceNames = {
 } as const;
 
 /** Identifies the running node and the installed program, each by its own words. */
-function identifyPrograms({ binary, nodeCli, commits = {} }: VersionSources) {
+function identifyPrograms({ binary, nodeCli, toolCommand, commits = {} }: VersionSources) {
   return {
     binary: identifyProgram(binary?.text, parseBinaryVersion, commits),
-    nodeCli: identifyProgram(nodeCli, parseNodeCliVersion, commits),
+    nodeCli: identifyProgram(nodeCli, (text) => parseNodeCliVersion(text, toolCommand), commits),
   };
 }
 
 /** Whether a tool's output names another program than an earlier output. */
 export function isAnotherProgram(
-  printed: string | undefined,
-  before: string | undefined,
+  { now, before, toolCommand }: Readonly<Partial<Record<"now" | "before" | "toolCommand", string | undefined>>>,
   commits: ReleaseCommits,
 ): boolean {
-  const [now, then] = [printed, before].map((text) => identifyProgram(text, parseNodeCliVersion, commits));
-  return now !== undefined && then !== undefined && compareProgram(now, then) === "other";
+  const identify = (text: string | undefined) =>
+    identifyProgram(text, (each) => parseNodeCliVersion(each, toolCommand), commits);
+  const [one, other] = [identify(now), identify(before)];
+  return one !== undefined && other !== undefined && compareProgram(one, other) === "other";
 }
 
 function listCandidates(

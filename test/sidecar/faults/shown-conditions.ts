@@ -67,6 +67,7 @@ const node: readonly ShownCondition[] = [
 ];
 
 const files: readonly ShownCondition[] = [
+  ...buildRows("SoleWriter", [["The node's own start overwrites node.conf at each restart", "StartRewrites", "wrong"]]),
   ...buildRows("StateKept", [
     ["The sidecar's state is on a file system that is mounted read-only", "ReadOnly", "wrong"],
     ["The sidecar's state can't be written for another reason", "NotWritten", "wrong"],
@@ -118,6 +119,7 @@ const upkeep: readonly ShownCondition[] = [
     ["node_cli printed nothing at the last look (`NodeCliWorking` says why)", "NoPruneInfo", "right"],
   ]),
   ...buildRows("MetricsArriving", [
+    ["The Pushgateway rejects the node's pushes", "PushesRejected", "wrong"],
     ["Two nodes push under one job name", "JobShared", "wrong"],
     ["The node is not configured to push", "NotPushing", "right"],
     ["What the node pushes as is not known: node.conf or the version is not", "IdentityUnknown", "unknown"],
@@ -143,6 +145,7 @@ const restarts: readonly ShownCondition[] = [
     ["node.conf was edited a moment ago", "Settling", "working"],
     ["A restart is due, and the sidecar could not remember that it made it", "StateNotKept", "wrong"],
     ["A restart is due, and another program keeps writing node.conf", "Contested", "wrong"],
+    ["A restart is due, and the node's own start overwrites node.conf", "StartRewrites", "wrong"],
     ["A restart is due, and a hold is in force", "Held", "wrong"],
     ["A restart is due, and node.conf can't be used", "ConfigUnusable", "wrong"],
     ["node.conf was edited so that the node would not start with it", "EditRefused", "wrong"],

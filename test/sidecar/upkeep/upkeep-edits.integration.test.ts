@@ -102,3 +102,18 @@ test("what nobody can use, left while the sidecar was down, has its line before 
   ]);
   expect(upkeep.events.list()).toContainEqual(expect.objectContaining({ kind: "write" }));
 });
+
+test("a monitor_config that is lost comes back with the values that the node ran well with, not with defaults", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100" });
+  await readUntil(node.starts, (starts) => starts === 2);
+  await settle(upkeep);
+  const before = await node.config();
+  const lost = JSON.parse(before.replace(/\/\/.*/, "")) as { chain: { monitor_config?: Record<string, unknown> } };
+  const { monitor_config: values, ...chain } = lost.chain;
+  await node.save(JSON.stringify({ ...lost, chain }));
+  await readUntil(node.config, (text) => text.includes("monitor_config"));
+  const back = JSON.parse(await node.config()) as typeof lost;
+  expect(back.chain.monitor_config).toEqual(values);
+  expect(values).toMatchObject({ storage_cetina_job_name: "node-7", storage_cetina_push_interval: 5 });
+});

@@ -8,6 +8,20 @@ import { readUntil } from "#daemon/testing/until.ts";
 /** Nothing is restarted here: these tests are about the file. */
 const noRestart = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
 
+/** A node whose start nothing shows, so that it may have read what stood in node.conf for a moment: no driver says it, and its programs are elsewhere. */
+function hideProcess(node: FakeNode): Readonly<Record<string, string>> {
+  const restart = ["sh", "-c", "./ops stop --force; exec ./ops start --config ./node.conf"];
+  return {
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+    GATEHOUSE_SIDECAR_NODE_BIN_DIRECTORY: join(node.workspace, "data"),
+    GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: node.configPath,
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose",
+    GATEHOUSE_SIDECAR_COMPOSE_COMMAND: JSON.stringify(restart),
+    GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: node.binDirectory,
+  };
+}
+
 const isCorrected = (text: string) => text.includes("storage_cetina_job_name") && !text.includes("pamir");
 
 async function corrected(node: FakeNode, upkeep: RunningUpkeep): Promise<string> {
@@ -112,7 +126,7 @@ test("two sidecars for one file: the second one does not write, and says who doe
 
 test("a second writer that disagrees ends in a condition, and in no restart", async () => {
   await using node = await startFakeNode();
-  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
+  await using upkeep = await runUpkeep(node, { ...hideProcess(node), GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
   await readUntil(node.config, (text) => text.includes('"ours"'));
   const ours = await node.config();
   await upkeep.reason("RestartSettled", "Idle");
@@ -133,7 +147,7 @@ test("a second writer that disagrees ends in a condition, and in no restart", as
 
 test("a program that writes the same drift now and then is distinguished from a person, and the node not restarted each time", async () => {
   await using node = await startFakeNode();
-  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
+  await using upkeep = await runUpkeep(node, { ...hideProcess(node), GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
   await readUntil(node.starts, (starts) => starts === 2);
   const ours = await node.config();
   for (const [starts, settled] of [

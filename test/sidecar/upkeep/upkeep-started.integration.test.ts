@@ -81,6 +81,32 @@ test.each([
   expect(engine.restarts()).toBe(started.restarts);
 });
 
+test("with the ops driver, drifts that are healed before the node could read them cost no restart, however many they are", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using upkeep = await runUpkeep(node);
+  await readUntil(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  const startedAtMs = Date.now();
+  // A process is known to have read its configuration once it has run for a second.
+  await readUntil(
+    () => Date.now() - startedAtMs,
+    (ms) => ms > 1_200,
+  );
+  for (let edits = 1; edits <= 5; edits += 1) {
+    const before = await upkeep.corrections();
+    await writeFile(node.configPath, driftedConfig);
+    await readUntil(upkeep.corrections, (corrections) => corrections > before);
+    await readUntil(
+      () =>
+        listRestartMessages(upkeep).filter((message) => message.endsWith("the node has run since before the drift.")),
+      (messages) => messages.length === edits,
+    );
+    await upkeep.reason("RestartSettled", "Idle");
+  }
+  expect(await node.starts()).toBe(2);
+});
+
 test.each<[string, (from: string, to: string) => Promise<void>]>([
   [
     "a link that was made to lead there since",
@@ -161,4 +187,30 @@ test("without a driver, a change by hand counts as read once the node was restar
   await node.stop();
   await node.start();
   await upkeep.reason("RestartSettled", "Idle");
+});
+
+test("a node whose own start overwrites node.conf is restarted twice, and no more until its template is corrected", async () => {
+  await using node = await createFakeNode();
+  const template = join(node.workspace, "template.conf");
+  const ops = join(node.binDirectory, "ops");
+  await writeFile(template, driftedConfig);
+  await rename(ops, `${ops}-itself`);
+  const script = '#!/bin/sh\n[ "$1" = start ] && cp ../template.conf node.conf\nexec ./ops-itself "$@"\n';
+  await writeFile(ops, script, { mode: 0o755 });
+  await node.start();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100" });
+  const { message } = await upkeep.reason("SoleWriter", "StartRewrites");
+  expect(message).toContain("it undid what the sidecar had written at each of the last two restarts");
+  expect(message).toContain(`Set that in what the start renders ${node.configPath} from`);
+  await upkeep.reason("RestartSettled", "StartRewrites");
+  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await passes();
+  await readUntil(passes, (count) => count > before + 5);
+  expect(await node.starts()).toBe(3);
+  await writeFile(template, await node.config());
+  await node.stop();
+  await node.start();
+  await upkeep.reason("SoleWriter", "OnlyWriter");
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(await node.starts()).toBe(4);
 });

@@ -1,5 +1,8 @@
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
@@ -16,9 +19,13 @@ const quick = {
 const allowed = { ...quick, GATEHOUSE_SIDECAR_LAG_RESTART: "true" };
 
 /** A node that runs and was restarted with its corrected configuration. */
-async function settled(node: FakeNode, environment: Readonly<Record<string, string>>): Promise<RunningUpkeep> {
+async function settled(
+  node: FakeNode,
+  environment: Readonly<Record<string, string>>,
+  options: Readonly<{ stateDirectory?: string }> = {},
+): Promise<RunningUpkeep> {
   await node.start();
-  const upkeep = await runUpkeep(node, environment);
+  const upkeep = await runUpkeep(node, environment, options);
   await readUntil(node.starts, (starts) => starts === 2);
   return upkeep;
 }
@@ -154,6 +161,62 @@ test("a node whose process has ended is not taken for one that starts", async ()
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
     expect.stringMatching(/^Restarting the node \(ops\): the node has been unwell for \d+ s: Refused \(/),
   );
+});
+
+test("a node whose process has ended is started again without lag.restart, also where the sidecar was down meanwhile", async () => {
+  await using node = await createFakeNode();
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
+  try {
+    {
+      await using upkeep = await settled(node, quick, { stateDirectory });
+      await upkeep.reason("RestartSettled", "Idle");
+      await upkeep.reason("DataSound", "Sound");
+      await node.kill();
+      await readUntil(node.starts, (starts) => starts === 3);
+      await upkeep.reason("RestartSettled", "Idle");
+      await upkeep.reason("DataSound", "Sound");
+    }
+    await node.kill();
+    await using upkeep = await runUpkeep(
+      node,
+      { ...quick, GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" },
+      { stateDirectory },
+    );
+    await readUntil(node.starts, (starts) => starts === 4);
+    await upkeep.reason("RestartSettled", "Idle");
+  } finally {
+    await rm(stateDirectory, { recursive: true });
+  }
+});
+
+test("a process that ended while its restart was verified, by a sidecar that was killed, is started again at once", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
+  try {
+    // It answers only once the first sidecar is gone.
+    await node.opensAfter(3_000);
+    const environment = {
+      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+      GATEHOUSE_SIDECAR_OPS_START: JSON.stringify(["sh", "-c", "./ops start --config ./node.conf & sleep 1"]),
+      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "900000",
+      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "500",
+    };
+    {
+      await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+      await readUntil(
+        () => upkeep.state.restartInFlight.get()?.phase,
+        (phase) => phase === "verifying",
+      );
+    }
+    await node.kill();
+    await node.opensAfter(0);
+    await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+    await readUntil(node.starts, (starts) => starts === 3);
+    expect((await upkeep.reason("Unheld", "Held")).message).toContain("its process ended");
+  } finally {
+    await rm(stateDirectory, { recursive: true });
+  }
 });
 
 test("a node whose process can't be seen is restarted when it has not answered for longer than a start may take", async () => {

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { writeFileSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -33,6 +34,85 @@ async function replace(path: string, content: Uint8Array): Promise<string> {
   );
   return result.ok ? "written" : result.message.replaceAll(path, "node.conf");
 }
+
+const canSetAttributes = await (async () => {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-attributes-"));
+  const made = setAttributes(join(directory, "node.conf"));
+  await rm(directory, { recursive: true });
+  return made;
+})();
+
+/** Gives a file an ACL and an extended attribute; returns whether that worked. */
+function setAttributes(path: string): boolean {
+  writeFileSync(path, '{ "chain": {} }', { mode: 0o640 });
+  return [`setfacl -m u:65534:r ${path}`, `setfattr -n user.origin -v vault ${path}`].every(
+    (command) => runWords(command).status === 0,
+  );
+}
+
+function runWords(command: string) {
+  const [program = "", ...args] = command.split(" ");
+  return spawnSync(program, args, { encoding: "utf8" });
+}
+
+const readAttributes = (path: string) =>
+  ["getfacl --omit-header --numeric --absolute-names", "getfattr --dump --absolute-names"].map(
+    (command) => runWords(`${command} ${path}`).stdout,
+  );
+
+const noAttributes = canSetAttributes
+  ? ""
+  : " (skipped: needs setfacl and setfattr, of Debian's acl and attr, and a disk that has both)";
+
+describe.runIf(canSetAttributes)(`ACLs and extended attributes${noAttributes}`, () => {
+  test("stay with the file that replaces the old one, and so does nothing else of it", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "gatehouse-attributes-"));
+    await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+    const path = join(directory, "node.conf");
+    setAttributes(path);
+    const then = new Date(1_000_000_000_000);
+    await utimes(path, then, then);
+    const before = readAttributes(path);
+    expect(before.join()).toContain("user:65534:r--");
+    expect(await replace(path, Buffer.from("new content"))).toBe("written");
+    expect(await readFile(path, "utf8")).toBe("new content");
+    expect(readAttributes(path)).toEqual(before);
+    expect((await stat(path)).mtimeMs).toBeGreaterThan(then.getTime());
+  });
+});
+
+test("where no cp can copy them, the file is written, and what is lost is said once", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-attributes-"));
+  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const path = join(directory, "node.conf");
+  const script = `
+    import { writeFileSync, readFileSync } from "node:fs";
+    import { hash } from "node:crypto";
+    const { writeWithDeadline } = await import(process.env.WRITER);
+    const { createWriterLock } = await import(process.env.LOCK);
+    const said = [];
+    const events = { add: (_, message, why) => said.push(message, why), begin: () => {}, fail: () => {} };
+    const path = process.env.CONF;
+    const conf = (value) => JSON.stringify({ chain: { value } });
+    writeFileSync(path, conf(0));
+    using lock = createWriterLock(path);
+    for (const [before, after] of [[conf(0), conf(1)], [conf(1), conf(2)]]) {
+      const write = { path, limitBytes: 1_000, expectedHash: hash("sha256", before), content: Buffer.from(after), changes: [] };
+      const state = { auditedConfig: { get: () => undefined, set: () => {} } };
+      await writeWithDeadline(write, { fileDeadline: { call: (_, run) => run() }, lock, versions: { keep: async () => {} }, events, state });
+    }
+    console.log(JSON.stringify([readFileSync(path, "utf8"), ...said]));`;
+  const room = join(import.meta.dirname, "../../../../sidecar/upkeep/config");
+  const run = spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
+    encoding: "utf8",
+    env: { PATH: directory, CONF: path, WRITER: join(room, "with-deadline.ts"), LOCK: join(room, "writer-lock.ts") },
+  });
+  expect(JSON.parse(run.stdout || run.stderr)).toEqual([
+    '{"chain":{"value":2}}',
+    "node.conf keeps no ACLs and extended attributes when it is corrected: install coreutils.",
+    "cp is not there; set the program's name or put it there.",
+  ]);
+});
 
 const why = canMount ? "" : " (skipped: this user may not mount a file system)";
 

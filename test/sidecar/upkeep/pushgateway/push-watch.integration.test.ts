@@ -80,6 +80,20 @@ test("two nodes under one job are named", async () => {
   );
 });
 
+const rejected = () =>
+  `push_failure_time_seconds{instance="",job="node \\"7\\""} ${Date.now() / 1_000}\npush_time_seconds{instance="",job="node \\"7\\""} 0\n`;
+
+test("pushes that the Pushgateway rejects are not taken for silence, nor a push time of 0 for a push", async () => {
+  let isRejected = true;
+  await using gateway = await pushgateway(() => (isRejected ? rejected() : line(0)));
+  await using pushes = watch(gateway.url);
+  expect(await pushes.words("PushesRejected")).toMatch(
+    /^The Pushgateway rejected the last push of job "node "7"" \d s ago; none has succeeded yet\. Its log says why\./,
+  );
+  isRejected = false;
+  expect(await pushes.words("Missing")).toContain("the node has not pushed yet");
+});
+
 test("a Pushgateway that is down is said to be down, not the node", async () => {
   const gateway = await pushgateway(() => "");
   await gateway.close();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withoutSecretShapes } from "./general-rules.ts";
+import { withoutSecretShapes } from "./secret-shapes.ts";
 
 const pemLine = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
 
