@@ -8,6 +8,8 @@ export type NodeFamily = Readonly<{
   name: string;
   /** File names of its programs; `process` is absent where a family has no fixed one. */
   programs: Readonly<{ tool: string; process?: string }>;
+  /** Library next to the programs that has to be loaded before them, in releases that have it. */
+  preload?: string;
   /** Places of the configuration file, relative to the workspace; the first one is where a new file goes. */
   configPlaces: readonly [string, ...string[]];
   /** Directory in which `ops` is run, relative to the workspace; absent: the directory of the programs. */
@@ -24,6 +26,8 @@ export type NodeFamily = Readonly<{
   commits: Readonly<Record<string, string>>;
   /** File with the fork schedule, relative to the workspace. */
   forksPath?: string;
+  /** Length of an epoch, and the time at which epoch 0 began, by chain id. */
+  epochs?: Readonly<{ lengthMs: number; starts: Readonly<Record<number, number>> }>;
   /** Directory of the data that a published snapshot has and replaces, relative to the data path. */
   snapshotDirectory?: string;
   /** Limits of its nodes and its chain's way of charging for gas. */
@@ -38,7 +42,7 @@ export type ImageManners = Readonly<{
   configArgument: string;
   /** Names of the variables that the entry point reads. */
   variables?: Readonly<{ keysPassword: string; portalPassword: string; config: string; genesis: string; keys: string }>;
-  /** Finds the version in a tag that is no bare version: its first group. */
+  /** Finds the version in a tag that is no bare version, and the commit: its two groups. */
   tag?: RegExp;
   /** Directory below the data path whose presence shows that genesis has run. */
   genesisMark?: string;
@@ -66,6 +70,7 @@ const generic: NodeFamily = {
 const pharos: NodeFamily = {
   name: "pharos",
   programs: { tool: "pharos_cli", process: "pharos_light" },
+  preload: "libevmone.so",
   configPlaces: ["pharos.conf", "conf/pharos.conf", "bin/pharos.conf"],
   opsDirectory: ".",
   pathsFrom: "bin-directory",
@@ -80,13 +85,14 @@ const pharos: NodeFamily = {
       genesis: "GENESIS_CONF",
       keys: "KEYS_DIR",
     },
-    tag: /(?:^|[_-])v(\d+\.\d+\.\d+)_[0-9a-f]{7,40}(?:[_-]|$)/,
+    tag: /(?:^|[_-])v(\d+\.\d+\.\d+)_([0-9a-f]{7,40})(?:[_-]|$)/,
     genesisMark: "meta_store",
     openFiles: 10_000_000,
   },
   versionedBy: "commit",
   commits: { f301031a: "0.12.2" },
   forksPath: "bin/VERSION",
+  epochs: { lengthMs: 14_400_000, starts: { 1672: 1_765_529_308_244 } },
   snapshotDirectory: "public",
   chain: findChainTraits(1672),
 };

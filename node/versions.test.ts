@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
 import {
+  compareProgram,
+  identifyProgram,
+  listImageCommits,
   parseBinaryVersion,
   parseClientVersion,
   parseImageVersion,
@@ -122,4 +125,31 @@ test.each([
   ["node:latest", undefined],
 ])("image %s says %s", (image, release) => {
   expect(parseImageVersion(image)?.release).toBe(release);
+});
+
+describe("programs that report a commit and no release", () => {
+  const commits = { f301031a: "0.12.2" };
+  const identify = (text: string) => identifyProgram(text, parseBinaryVersion, commits);
+
+  test("are known by it, and by the release that a table has for it", () => {
+    expect(identify("f301031a9-dirty\n")).toMatchObject({ commit: "f301031a9-dirty", version: { release: "0.12.2" } });
+    expect(identify("d6d98fd33")).toEqual({ commit: "d6d98fd33", version: undefined });
+    expect(identify("node v0.16.2")).toMatchObject({ version: { release: "0.16.2" } });
+    for (const text of ["", "unknown", "d6d98", "d6d98fd33 main", "Error: d6d98fd33"])
+      expect(identify(text)).toBeUndefined();
+  });
+
+  test("are the same as far as both commits are written out, and with the same changes", () => {
+    expect(compareProgram({ commit: "f301031a" }, { commit: "f301031a9" })).toBe("same");
+    expect(compareProgram({ commit: "f301031a9" }, { commit: "f301031a9-dirty" })).toBe("other");
+    expect(compareProgram({ commit: "f301031a9" }, { version: parseNodeVersion("0.12.2") })).toBe("unknown");
+  });
+
+  test("have the release that the image's tag puts before their commit", () => {
+    expect(listImageCommits("registry.example/node:community_v0.13.1_1a2b3c4d_0501", undefined, "node:0.16.2")).toEqual(
+      {
+        "1a2b3c4d": "0.13.1",
+      },
+    );
+  });
 });

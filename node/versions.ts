@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import gte from "semver/functions/gte.js";
 import major from "semver/functions/major.js";
-import { nodeFamilies } from "./families.ts";
+import { nodeFamilies, type NodeFamilies } from "./families.ts";
 
 /** A node version that could be read; compared without its pre-release part, because a pre-release counts as its release. */
 export type NodeVersion = Readonly<{
@@ -171,16 +171,77 @@ export function parseClientVersion(answer: string, clientName: string | undefine
   return name?.toLowerCase() === clientName.toLowerCase() ? parseNodeVersion(version) : undefined;
 }
 
+/** Releases by the first digits of the commits that their programs were built from. */
+export type ReleaseCommits = Readonly<Record<string, string>>;
+
+/** Identity of a program, as far as its own words show it. */
+export type ProgramIdentity = Readonly<{ version?: NodeVersion | undefined; commit?: string | undefined }>;
+
+/** Commits of all families' releases. */
+export const knownCommits: ReleaseCommits = Object.assign({}, ...nodeFamilies.map(({ commits }) => commits));
+
+const commitText = /^[0-9a-f]{7,40}(?:-dirty)?$/;
+
+/** Reads what a program says of itself: a version, or the commit that it was built from (`f301031a9-dirty`), whose release a table may have; undefined for anything else. */
+export function identifyProgram(
+  text: string | undefined,
+  parse: (text: string) => NodeVersion | undefined,
+  commits: ReleaseCommits,
+): ProgramIdentity | undefined {
+  if (text === undefined) return undefined;
+  const version = parse(text);
+  if (version !== undefined) return { version };
+  const commit = text.slice(0, textLengthMax).trim().split("\n")[0]?.trim() ?? "";
+  if (!commitText.test(commit)) return undefined;
+  const release = Object.keys(commits).find((each) => isSameCommit(each, commit.replace("-dirty", "")));
+  return { commit, version: release === undefined ? undefined : parseNodeVersion(commits[release] ?? "") };
+}
+
+/** Compares two programs by their commits, else by their releases; "unknown" if they have neither in common. */
+export function compareProgram(one: ProgramIdentity, other: ProgramIdentity): "same" | "other" | "unknown" {
+  if (one.commit !== undefined && other.commit !== undefined) {
+    return isSameCommit(one.commit, other.commit) ? "same" : "other";
+  }
+  if (one.version === undefined || other.version === undefined) return "unknown";
+  return one.version.release === other.version.release ? "same" : "other";
+}
+
+/** Names a program by its version, else by its commit. */
+export function nameProgram({ version, commit }: ProgramIdentity): string {
+  return version?.text ?? commit ?? "unknown";
+}
+
+/** Whether two commits are the same, as far as both are written out. */
+export function isSameCommit(one: string, other: string): boolean {
+  const [first = "", ...firstMark] = one.split("-");
+  const [second = "", ...secondMark] = other.split("-");
+  const isSame = first.startsWith(second) || second.startsWith(first);
+  return isSame && firstMark.join() === secondMark.join();
+}
+
+/** Returns the commits that the tags of images name, with their releases. */
+export function listImageCommits(...images: readonly (string | undefined)[]): ReleaseCommits {
+  const found = images.map((image) => findTag(image ?? "", nodeFamilies) ?? []);
+  return Object.fromEntries(found.flatMap(([, version, commit]) => (commit && version ? [[commit, version]] : [])));
+}
+
 /**
  * Returns the version that an image reference's tag is, or has where a family of nodes has it; undefined for no tag, one with other words, `latest`,
  * a date (`2026.11.1`), or only a digest.
  */
 export function parseImageVersion(image: string, families = nodeFamilies): NodeVersion | undefined {
-  const name = image.split("@")[0] ?? "";
-  const tag = /:([^/:]+)$/.exec(name)?.[1];
-  const inside = families.map((family) => family.image.tag?.exec(tag ?? "")?.[1]).find((found) => found !== undefined);
-  const version = tag === undefined ? undefined : parseNodeVersion(inside ?? tag);
+  const tag = readTag(image);
+  const version = tag === undefined ? undefined : parseNodeVersion(findTag(image, families)?.[1] ?? tag);
   return version !== undefined && major(version.release) < firstYear ? version : undefined;
+}
+
+function readTag(image: string): string | undefined {
+  return /:([^/:]+)$/.exec(image.split("@")[0] ?? "")?.[1];
+}
+
+function findTag(image: string, families: NodeFamilies): RegExpExecArray | undefined {
+  const tag = readTag(image) ?? "";
+  return families.map((family) => family.image.tag?.exec(tag) ?? undefined).find((found) => found !== undefined);
 }
 
 /** A major number of an image's tag from which it is a year. */

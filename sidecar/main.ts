@@ -13,7 +13,7 @@ import { watchNodeStorage } from "./node-storage.ts";
 import { describeSidecarApi } from "./sidecar-api.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { startPage } from "./page/start-page.ts";
-import { watchReleases } from "./releases/release-watch.ts";
+import { watchReleases, type ReleaseWatch } from "./releases/release-watch.ts";
 import { addGuardedControlRoutes, listenControl } from "./upkeep/control/listen-control.ts";
 import { passOnEngineRequests } from "./upkeep/drivers/engine-proxy-requests.ts";
 import { claimState } from "./upkeep/claim/claim-state.ts";
@@ -37,6 +37,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const { board, charts, health, operations } = guarded;
   // The listener comes before the upkeep, so that a taken port is named before anything is done to the node.
   let upkeep: Upkeep | undefined;
+  let releases: ReleaseWatch | undefined;
   const scope = { mode: settings.upkeep.mode, watched: listWatchedConditions(settings) };
   const verdict = () => judgeVerdict(board.list(), scope);
   showVerdict(metrics, verdict);
@@ -57,13 +58,17 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   let ending: Promise<void> | undefined;
   const endKeeping = () => (ending ??= keeping.disposeAsync());
   resources.defer(endKeeping);
-  upkeep = keeping.use(
-    startUpkeep(settings, { log, metrics, clock, send: sendRequest, state, events, board, charts, health, finishes }),
-  );
+  const listedCommits = () => releases?.commits() ?? {};
+  const common = { log, metrics, clock, send: sendRequest, state, events, board, charts, health, finishes };
+  const kept = keeping.use(startUpkeep(settings, { ...common, listedCommits }));
+  upkeep = kept;
   const { onLook } = page;
-  keeping.use(watchNodeStorage(settings, { upkeep, state, board, onLook, events, metrics, clock, log }));
-  keeping.use(watchReleases(settings, { version: upkeep.version, health, files, board, clock, log }));
-  keeping.use(await listenControl(state.directory, upkeep.control, { log, mask }));
+  keeping.use(watchNodeStorage(settings, { upkeep: kept, state, board, onLook, events, metrics, clock, log }));
+  const { program, places } = kept;
+  releases = keeping.use(
+    watchReleases(settings, { program, places, stateDirectory, health, files, board, clock, log }),
+  );
+  keeping.use(await listenControl(state.directory, kept.control, { log, mask }));
   context.yields(async () => {
     // Whoever requests it from now on learns that the sidecar is starting, and finds the next one.
     upkeep = undefined;
@@ -99,7 +104,7 @@ function listWatchedConditions({
     "UpkeepCurrent",
     "ConfigCurrent",
     "VersionAgreed",
-    ...listIf(upgrade.releasesPath !== undefined, "VersionSufficient"),
+    ...listIf((upgrade.releasesPath ?? upgrade.releasesUrl) !== undefined, "VersionSufficient"),
     "NodeCliWorking",
     "AutoPruneOn",
     ...listIf(pushgateway.url !== undefined, "MetricsArriving"),

@@ -48,7 +48,7 @@ export async function checkStack(
     ...lint.problems,
     ...(await findPreviewProblems(place, to, dependencies)),
   );
-  const before = said === undefined ? undefined : await readBefore(said, queries);
+  const before = said === undefined ? undefined : await readBefore(said, place.from, queries);
   const warnings = [
     ...lint.warnings,
     ...found.warnings,
@@ -105,7 +105,11 @@ async function findPreviewProblems(
 }
 
 /** Facts of the running node, to prove either version by. */
-async function readBefore(said: SidecarLook, { blockHash }: StackQueries): Promise<NodeBefore | undefined> {
+async function readBefore(
+  said: SidecarLook,
+  { image }: UpgradeSide,
+  { blockHash }: StackQueries,
+): Promise<NodeBefore | undefined> {
   const { height } = said.node;
   if (height === undefined) return undefined;
   const number = findSettledBlock(height);
@@ -113,7 +117,7 @@ async function readBefore(said: SidecarLook, { blockHash }: StackQueries): Promi
   return {
     height,
     ...(hash === undefined ? {} : { block: { number, hash } }),
-    tellsVersion: readReportedVersion(said) !== undefined,
+    tellsVersion: readReportedVersion(said, image) !== undefined,
     autoPrune: hasCondition(said, "AutoPruneOn"),
     metrics: hasCondition(said, "MetricsArriving"),
   };

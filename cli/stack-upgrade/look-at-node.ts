@@ -35,7 +35,7 @@ const needed = ["RpcAnswering", "ConfigValid", "ConfigCurrent", "RestartSettled"
 
 function* findNodeProblems(said: SidecarLook, { from }: StackPlace): Generator<string> {
   if (!said.node.answers || said.node.height === undefined) yield "the node does not answer";
-  const reported = readReportedVersion(said);
+  const reported = readReportedVersion(said, from.image);
   if (reported !== undefined && reported.release !== parseNodeVersion(from.version)?.release) {
     yield `the node runs as ${reported.text}, and the stack says ${from.version}; bring them together first`;
   }

@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
-import { parseBinaryVersion, type NodeVersion } from "#node/versions.ts";
+import {
+  identifyProgram,
+  knownCommits,
+  listImageCommits,
+  parseBinaryVersion,
+  type NodeVersion,
+} from "#node/versions.ts";
 import { requestStatus } from "#status/request-status.ts";
 
 const statusShape = z.object({
@@ -78,7 +84,8 @@ export function hasCondition(look: SidecarLook, type: string): boolean {
   return findCondition(look, type)?.status === "True";
 }
 
-/** Reads the version that the running node reports itself; undefined if it reports none. Pure. */
-export function readReportedVersion({ node }: SidecarLook): NodeVersion | undefined {
-  return node.answers && node.binaryVersion !== undefined ? parseBinaryVersion(node.binaryVersion) : undefined;
+/** Reads the version that the running node reports itself, or whose commit it reports; undefined if it reports none. Pure. */
+export function readReportedVersion({ node }: SidecarLook, ...images: readonly string[]): NodeVersion | undefined {
+  const commits = { ...knownCommits, ...listImageCommits(...images) };
+  return node.answers ? identifyProgram(node.binaryVersion, parseBinaryVersion, commits)?.version : undefined;
 }

@@ -5,6 +5,7 @@ import { createWorldTime } from "./testing/world-time.ts";
 
 const options = {
   version: "0.17.0",
+  image: "evm/node:0.17.0",
   before: { height: 101, block: { number: 37, hash: "0xold" }, tellsVersion: true, autoPrune: false, metrics: false },
   mayBeHeld: false,
   withinMs: 1_000,

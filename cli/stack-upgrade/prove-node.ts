@@ -13,6 +13,7 @@ import type { NodeBefore } from "./stack-record.ts";
 /** Evidence that proves a version, and the deadline. */
 export type ProofOptions = Readonly<{
   version: string;
+  image: string;
   before: NodeBefore;
   /** Whether the sidecar may hold: for the old version it may, because a failed restart of the new one sets a hold. */
   mayBeHeld: boolean;
@@ -77,16 +78,16 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
     findSidecarDoubt(said, options) ??
     findHeightDoubt(said, options) ??
     (isGone ? `its data are not known to be the old ones: ${describeBlock(block)}, is not returned` : undefined);
-  return { isFinal: false, doubt, reportedVersion: readReportedVersion(said) !== undefined };
+  return { isFinal: false, doubt, reportedVersion: readReportedVersion(said, options.image) !== undefined };
 }
 
 function describeBlock({ number, hash }: NonNullable<NodeBefore["block"]>): string {
   return `block ${number}, which had the hash ${hash}`;
 }
 
-function findSidecarDoubt(said: SidecarLook, { version, before, mayBeHeld }: ProofOptions): string | undefined {
+function findSidecarDoubt(said: SidecarLook, { version, image, before, mayBeHeld }: ProofOptions): string | undefined {
   if (!said.node.answers) return "the node does not answer";
-  const reported = readReportedVersion(said);
+  const reported = readReportedVersion(said, image);
   if (reported === undefined && before.tellsVersion)
     return `it does not report its version, which has to be ${version}`;
   if (reported !== undefined && reported.release !== parseNodeVersion(version)?.release) {

@@ -170,7 +170,7 @@ async function proveNew(
   amend: AmendRecord,
 ): Promise<StepOutcome> {
   const { before, limits, to } = record;
-  const options = { version: to.version, before, mayBeHeld: false, withinMs: limits.proveMs, ...proof };
+  const options = { ...to, before, mayBeHeld: false, withinMs: limits.proveMs, ...proof };
   const proved = await proveNode(options, { ...queries, clock, pause });
   if (proved.kind === "failed") return proved;
   if (!(await platform.runsImage(record, to.image))) {
@@ -186,7 +186,7 @@ async function proveOld(
   { queries, clock, pause, proof, platform }: StackStepsDependencies,
 ): Promise<StepOutcome> {
   const { before, limits, from } = record;
-  const options = { version: from.version, before, mayBeHeld: true, withinMs: limits.proveMs, ...proof };
+  const options = { ...from, before, mayBeHeld: true, withinMs: limits.proveMs, ...proof };
   const proved = await proveNode(options, { ...queries, clock, pause });
   if (proved.kind === "failed") return proved;
   if (proved.reportedVersion || (await platform.runsImage(record, from.image))) return done;

@@ -58,7 +58,7 @@ test("without a version or a height nothing is compared", () => {
 const refusedFor = (problem: unknown) => ({ ok: false, problems: [problem] });
 
 test("an invalid list says what is wrong, and where", () => {
-  expect(readReleaseList(list)).toEqual({ ok: true, value: list });
+  expect(readReleaseList(list)).toEqual({ ok: true, value: { releases: list, forks: [] } });
   expect(readReleaseList({})).toEqual(refusedFor(expect.stringContaining("the file: ")));
   expect(readReleaseList([{ version: "new" }])).toEqual(refusedFor("0.version: expected a version such as 0.16.2."));
   expect(readReleaseList([{ version: "0.1.0", minVersion: 1 }])).toEqual(

@@ -1,7 +1,7 @@
 import gte from "semver/functions/gte.js";
 import type { ConditionReport } from "#status/condition.ts";
 import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
-import type { ReleaseList } from "./release-list.ts";
+import type { Release } from "./release-list.ts";
 
 /** State of the node that a release list is compared with. */
 export type RunningNode = Readonly<{
@@ -13,13 +13,13 @@ export type RunningNode = Readonly<{
   nowMs: number;
 }>;
 
-type Needed = ReleaseList[number] & Readonly<{ minVersionAt: number }>;
+type Needed = Release & Readonly<{ minVersionAt: number }>;
 
 const type = "VersionSufficient";
 
 /** Judges whether the running version is new enough for the chain, now and at coming heights. Pure. */
 export function judgeVersion(
-  list: ReleaseList,
+  list: readonly Release[],
   node: RunningNode,
   warnBeforeSeconds: number,
 ): ConditionReport<typeof type> {

@@ -1,25 +1,54 @@
 import { z } from "zod";
 import type { FileReading } from "#daemon/files/watched-file.ts";
 import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
-import { nodeVersionText } from "#node/versions.ts";
+import { nodeVersionText, type ReleaseCommits } from "#node/versions.ts";
+
+/** The first digits of the commit that programs were built from. */
+const commit = z.string().regex(/^[0-9a-f]{7,40}$/, "expected the first 7 to 40 hexadecimal digits of a commit");
 
 const release = z.strictObject({
   version: z.string().max(64).regex(nodeVersionText, "expected a version such as 0.16.2"),
   /** The first block that an older version can't make or check. */
   minVersionAt: z.int().min(0).optional(),
+  commit: commit.optional(),
   /** For a person, e.g. the name of the fork. */
   note: z.string().max(500).optional(),
 });
 
-const releases = z.array(release).max(1_000);
+/** A fork of the chain: the version of the rules that begins with an epoch, and the commit of the first programs that know it. */
+const fork = z.strictObject({ version: z.int().min(0), epoch: z.int().min(0), commit: commit.optional() });
 
-/** Releases of the node as the operator lists them, with the heights from which they are needed. */
-export type ReleaseList = Readonly<z.output<typeof releases>>;
+const listMax = 1_000;
+const releases = z.array(release).max(listMax);
+const forks = z
+  .record(z.string().max(200), fork)
+  .refine((rows) => Object.keys(rows).length > 0 && Object.keys(rows).length <= listMax, {
+    error: "expected a list of releases, [{version, minVersionAt, commit}], or the forks of a VERSION file",
+  });
 
-/** Reads a release list. */
+/** A release of the node as the operator lists it, with the height from which it is needed. */
+export type Release = Readonly<z.output<typeof release>>;
+
+/** A row of a fork schedule, as `VERSION` files and the lists that a network publishes have it. */
+export type Fork = Readonly<z.output<typeof fork>> & Readonly<{ name: string }>;
+
+/** Releases or forks that an operator lists. */
+export type ReleaseList = Readonly<{ releases: readonly Release[]; forks: readonly Fork[] }>;
+
+export const emptyList: ReleaseList = { releases: [], forks: [] };
+
+/** Reads a list of releases, or a fork schedule, by its form. */
 export function readReleaseList(content: unknown): FileReading<ReleaseList> {
-  const parsed = releases.safeParse(content);
-  return parsed.success
-    ? { ok: true, value: parsed.data }
-    : { ok: false, problems: describeFileIssues(parsed.error.issues) };
+  const isSchedule = typeof content === "object" && content !== null && !Array.isArray(content);
+  const parsed = isSchedule ? forks.safeParse(content) : releases.safeParse(content);
+  if (!parsed.success) return { ok: false, problems: describeFileIssues(parsed.error.issues) };
+  if (Array.isArray(parsed.data)) return { ok: true, value: { ...emptyList, releases: parsed.data } };
+  const named: Fork[] = [];
+  for (const [name, row] of Object.entries(parsed.data)) named.push({ ...row, name });
+  return { ok: true, value: { ...emptyList, forks: named } };
+}
+
+/** Returns the commits that a list gives for releases. */
+export function listCommits({ releases: rows }: ReleaseList): ReleaseCommits {
+  return Object.fromEntries(rows.flatMap(({ commit: digits, version }) => (digits ? [[digits, version]] : [])));
 }

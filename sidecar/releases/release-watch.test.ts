@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, onTestFinished, test } from "vitest";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { findFamily } from "#node/families.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { readUntil } from "#daemon/testing/until.ts";
@@ -46,7 +47,9 @@ async function watch(httpUrl: string) {
     health: { intervalMs: 5 },
   } as Parameters<typeof watchReleases>[0];
   const watching = watchReleases(settings, {
-    version: () => parseNodeVersion("0.16.2"),
+    program: () => ({ version: parseNodeVersion("0.16.2") }),
+    places: () => ({ family: findFamily("generic"), binDirectory: directory }),
+    stateDirectory: directory,
     health: { current: () => ({ height }) },
     files: createFilesInForce(new Registry()),
     board: { set, get: () => undefined, list: () => [] },

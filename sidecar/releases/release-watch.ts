@@ -1,25 +1,27 @@
 import { z } from "zod";
-import type { FilesInForce } from "#daemon/files/files-in-force.ts";
-import { watchFile } from "#daemon/files/watched-file.ts";
 import { createJsonRpcClient, NoJsonRpcAnswerError, type CallJsonRpc } from "#daemon/http/json-rpc-client.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
-import type { NodeVersion } from "#node/versions.ts";
+import type { NodeLayout } from "#node/layout.ts";
+import type { ProgramIdentity, ReleaseCommits } from "#node/versions.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { judgeVersion } from "./needed-version.ts";
-import { readReleaseList, type ReleaseList } from "./release-list.ts";
+import { judgeForks, type ForkSituation } from "./fork-schedule.ts";
+import { openReleaseLists, type ProgramsPlace, type ReleaseListsDependencies } from "./release-lists.ts";
 
-export type ReleaseWatchDependencies = Readonly<{
-  version: () => NodeVersion | undefined;
-  health: Readonly<{ current: () => Readonly<{ height?: number }> }>;
-  files: FilesInForce;
-  board: ConditionBoard;
-  clock: Clock;
-  log: Logger;
-}>;
+export type ReleaseWatchDependencies = ReleaseListsDependencies &
+  Readonly<{
+    program: () => ProgramIdentity;
+    places: () => ProgramsPlace;
+    health: Readonly<{ current: () => Readonly<{ height?: number }> }>;
+    board: ConditionBoard;
+    clock: Clock;
+    log: Logger;
+  }>;
 
 /** Time between two queries for the rate, which changes slowly; and the time after one without an answer. */
 const rateAgainMs = 600_000;
@@ -37,52 +39,84 @@ const watchedLook: WatchedLook = {
   types: ["VersionSufficient"],
 };
 
+/** Watch of the releases; `commits` are those that the lists name. */
+export type ReleaseWatch = AsyncDisposable & Readonly<{ commits: () => ReleaseCommits }>;
+
 /**
- * Compares the running version with the settings' release list at intervals, and rereads the list when its file changes. Does nothing without a
- * list. Disposing of it ends the watch.
+ * Compares the running version with the lists of the settings and the forks next to the programs at intervals, and rereads a list when its file changes.
+ * Disposing of it ends the watch.
  *
  * @throws {StartupError} when the list can't be used at the start.
  */
 export function watchReleases(
   { upgrade, node, health: { intervalMs } }: Pick<SidecarSettings, "upgrade" | "node" | "health">,
-  { version, health, files, board, clock, log }: ReleaseWatchDependencies,
-): AsyncDisposable {
-  const { releasesPath: path, warnBeforeSeconds } = upgrade;
+  { program, places, health, board, clock, log, ...others }: ReleaseWatchDependencies,
+): ReleaseWatch {
+  const { warnBeforeSeconds } = upgrade;
   const stopping = new AbortController();
   const { signal } = stopping;
-  if (path === undefined) return { [Symbol.asyncDispose]: async () => undefined };
-  let list: ReleaseList = [];
-  const file = watchFile(
-    { path, setting: "upgrade.releasesPath", read: readReleaseList, apply: (read: ReleaseList) => void (list = read) },
-    { log, files },
-  );
+  const lists = openReleaseLists(upgrade, { ...others, clock, log });
   const call = createJsonRpcClient({ url: node.httpUrl, timeoutMs: rateTimeoutMs, answerBytesMax });
   let lookedMs: number | undefined;
   let againMs = 0;
   // A node that does not answer now makes its blocks as quickly as before.
   let secondsPerBlock: number | undefined;
+  const measureRate = async (height: number) => {
+    const beganMs = clock.monotonicMs();
+    if (lookedMs !== undefined && beganMs - lookedMs <= againMs) return;
+    lookedMs = beganMs;
+    const measured = await readSecondsPerBlock(height, call, signal);
+    againMs = measured === undefined ? noRateAgainMs : rateAgainMs;
+    secondsPerBlock = measured ?? secondsPerBlock;
+  };
   const look = async () => {
+    const { own, published, releases, isNamed } = await lists.read(places());
     const { height } = health.current();
-    const nowMs = clock.monotonicMs();
-    if (height !== undefined && (lookedMs === undefined || nowMs - lookedMs > againMs)) {
-      lookedMs = nowMs;
-      const measured = await readSecondsPerBlock(height, call, signal);
-      againMs = measured === undefined ? noRateAgainMs : rateAgainMs;
-      secondsPerBlock = measured ?? secondsPerBlock;
-    }
+    if (releases.length > 0 && height !== undefined) await measureRate(height);
     if (signal.aborted) return;
-    const running = { version: version(), height, secondsPerBlock, nowMs: clock.wallMs() };
-    board.set(judgeVersion(list, running, warnBeforeSeconds));
+    const { version, commit } = program();
+    const nowMs = clock.wallMs();
+    const epochs = findEpochs(places(), node, upgrade);
+    const reports = [];
+    if (releases.length > 0 || (isNamed && published.length === 0)) {
+      reports.push(judgeVersion(releases, { version, height, secondsPerBlock, nowMs }, warnBeforeSeconds));
+    }
+    if (own !== undefined || published.length > 0) {
+      reports.push(judgeForks({ own, published, commit, epochs, nowMs }, warnBeforeSeconds));
+    }
+    const worst = pickWorst(reports);
+    if (worst !== undefined) board.set(worst);
   };
   const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
   const watching = poll({ name: "releases", failed, intervalMs, signal }, look, { log });
   return {
+    commits: lists.commits,
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
       await watching;
-      await file[Symbol.asyncDispose]();
+      await lists[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Finds when epochs begin: by the setting, else by the family's word for the chain. */
+function findEpochs(
+  { family: { epochs } }: Pick<NodeLayout, "family">,
+  { chainId }: Pick<SidecarSettings["node"], "chainId">,
+  { epochZeroMs }: Pick<SidecarSettings["upgrade"], "epochZeroMs">,
+): ForkSituation["epochs"] {
+  const startMs = epochZeroMs ?? epochs?.starts[chainId];
+  return epochs === undefined || startMs === undefined ? undefined : { startMs, lengthMs: epochs.lengthMs };
+}
+
+/** Picks the report that matters most: one that is False, then one that is not known. */
+function pickWorst(
+  reports: readonly ConditionReport<"VersionSufficient">[],
+): ConditionReport<"VersionSufficient"> | undefined {
+  const worst = (["TooOld", "TooOldSoon", "NotCompared"] as const).map((reason) =>
+    reports.find((report) => report.reason === reason),
+  );
+  return worst.find((report) => report !== undefined) ?? reports.at(-1);
 }
 
 /** Reads the seconds that a node's chain takes for a block, from the times of its head and of a block some way below; undefined if the node does not answer. */

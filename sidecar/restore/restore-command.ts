@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { openAuditLog, type AuditLog } from "#daemon/audit/audit-log.ts";
 import type { CommandOutput } from "#daemon/command-line/command-output.ts";
@@ -10,6 +10,8 @@ import { SettingsError } from "#daemon/settings/problem.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
 import { pause } from "#daemon/time.ts";
+import { findFamily } from "#node/families.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
 import {
   RestoreError,
   clearTree,
@@ -17,6 +19,7 @@ import {
   isEmpty,
   readMarker,
   locateRestore,
+  requireReplaceable,
   takeTree,
   type RestorePlace,
 } from "./restore-place.ts";
@@ -80,17 +83,26 @@ type RestoreOutcome = "restored" | "restored-before" | "not-empty";
  */
 async function restore(settings: RestoreSettings, dependencies: RestoreDependencies): Promise<RestoreOutcome> {
   const { log, audit } = dependencies;
-  const place = locateRestore(settings.dataPath);
-  const sha256 = settings.archive.sha256.toLowerCase();
+  const { family: name, dataPath } = settings;
+  const family =
+    name === undefined ? resolveNodeLayout({ workspace: dirname(resolve(dataPath)) }).family : findFamily(name);
+  const place = locateRestore(dataPath, family.snapshotDirectory);
+  const sha256 = settings.archive.sha256?.toLowerCase();
   const marker = await readMarker(place);
   if (marker !== undefined) {
     log.info({ event: "restore-left", marker }, `${place.dataPath} was restored at ${marker.at}; left as it is`);
     return "restored-before";
   }
-  if (!(await isEmpty(place.dataPath))) return await keepData(place, sha256, dependencies);
+  if (place.part === undefined && !(await isEmpty(place.target))) return await keepData(place, sha256, dependencies);
+  await requireReplaceable(place, family, settings.replace);
   log.info({ event: "restore-begun" }, `restoring ${place.dataPath} from ${stripQuery(settings.archive.url)}`);
   const found = await downloadWithRetries(settings, place, dependencies);
-  if (found !== sha256) {
+  if (sha256 === undefined) {
+    log.warn(
+      { event: "restore-unverified", sha256: found },
+      `no checksum was given (GATEHOUSE_RESTORE_ARCHIVE_SHA256), so the archive is unpacked unchecked; it has the SHA-256 ${found}`,
+    );
+  } else if (found !== sha256) {
     await dropArchive(place);
     throw new RestoreError(
       `${stripQuery(settings.archive.url)} has the SHA-256 ${found}, expected ${sha256}; nothing was unpacked. Correct the checksum or the URL`,
@@ -101,28 +113,36 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
   await unpackArchive(settings, place, dependencies);
   log.info({ event: "restore-progress" }, "unpacked; waiting until all of it is on the disk");
   await syncTree(place.tree, dependencies.signal);
-  await takeTree(place);
-  audit.addNow(auditRestore(place, sha256));
-  await finish(place, sha256);
-  log.info({ event: "restore-done" }, `restored ${place.dataPath}`);
+  await requireReplaceable(place, family, settings.replace);
+  const aside = await takeTree(place);
+  audit.addNow(auditRestore(place, found, { isChecked: sha256 !== undefined }));
+  await finish(place, found);
+  const left =
+    aside === undefined ? "" : `; the data that were there are in ${aside}, remove them when they are of no use`;
+  log.info({ event: "restore-done" }, `restored ${place.target}${left}`);
   return "restored";
 }
 
-function auditRestore({ dataPath }: RestorePlace, sha256: string): AuditEntry {
-  const message = `${dataPath} was filled from an archive.`;
-  const sides = { before: { dataPath, state: "empty" }, after: { dataPath, archiveSha256: sha256 } };
+function auditRestore(
+  { target: dataPath, part }: RestorePlace,
+  archiveSha256: string | undefined,
+  { isChecked }: Readonly<{ isChecked: boolean }>,
+): AuditEntry {
+  const message = `${dataPath} was filled from an archive${isChecked ? "" : " without a checksum"}.`;
+  const state = part === undefined ? "empty" : "of genesis";
+  const sides = { before: { dataPath, state }, after: { dataPath, archiveSha256 } };
   return { action: "node-data-restored", outcome: "success", by: "gatehouse restore", message, ...sides };
 }
 
 /** Keeps the present data. A run that was killed between the rename and the marker has left its archive; data that are not ours have none. */
 async function keepData(
   place: RestorePlace,
-  sha256: string,
+  sha256: string | undefined,
   { log, audit }: RestoreDependencies,
 ): Promise<RestoreOutcome> {
   if ((await countDownloadedBytes(place)) > 0) {
-    audit.addNow(auditRestore(place, sha256));
-    await finish(place, sha256);
+    audit.addNow(auditRestore(place, sha256, { isChecked: sha256 !== undefined }));
+    await finish(place, sha256 ?? "unchecked");
     log.info({ event: "restore-done" }, `restored ${place.dataPath}`);
     return "restored-before";
   }

@@ -1,8 +1,9 @@
-import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { mkdir, readdir, readlink, realpath, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularFile } from "#daemon/files/regular-file.ts";
+import type { NodeFamily } from "#node/families.ts";
 
 /**
  * Paths of a restore: next to the data directory, on the same disk, so that the unpacked tree becomes the data directory by one
@@ -10,6 +11,9 @@ import { readRegularFile } from "#daemon/files/regular-file.ts";
  */
 export type RestorePlace = Readonly<{
   dataPath: string;
+  /** Directory that the snapshot fills: the data directory, or the part of it that the archive has as its one top directory. */
+  target: string;
+  part?: string | undefined;
   /** Part of the archive that is downloaded. */
   archive: string;
   /** Source of the download, so that a part of one archive is never continued with another. */
@@ -21,12 +25,14 @@ export type RestorePlace = Readonly<{
 }>;
 
 /** Locates the paths of a restore into a data directory. */
-export function locateRestore(dataPath: string): RestorePlace {
-  const target = resolve(dataPath);
-  const directory = join(dirname(target), ".gatehouse-restore");
+export function locateRestore(dataPath: string, part?: string): RestorePlace {
+  const root = resolve(dataPath);
+  const directory = join(dirname(root), ".gatehouse-restore");
   const inside = (name: string) => join(directory, name);
   return {
-    dataPath: target,
+    dataPath: root,
+    target: part === undefined ? root : join(root, part),
+    part,
     archive: inside("archive.part"),
     origin: inside("archive.json"),
     tree: inside("tree"),
@@ -72,15 +78,65 @@ export async function clearTree({ tree }: Pick<RestorePlace, "tree">): Promise<v
   await mkdir(tree, { recursive: true });
 }
 
-/** Makes the unpacked tree the data directory, and waits until that is on the disk: the marker must not outlive a rename that was lost. */
-export async function takeTree({ tree, dataPath }: RestorePlace): Promise<void> {
-  await rmdir(dataPath).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
-  });
-  await mkdir(dirname(dataPath), { recursive: true });
-  await rename(tree, dataPath);
-  await syncDirectory(dirname(dataPath));
+/**
+ * Makes the unpacked tree the data, and waits until that is on the disk: the marker must not outlive a rename that was lost. Returns the directory in which
+ * data that were there are put aside.
+ */
+export async function takeTree({ tree, target, part }: RestorePlace): Promise<string | undefined> {
+  const aside = (await isEmpty(target)) ? undefined : `${dirname(tree)}/replaced-${Date.now()}`;
+  await mkdir(dirname(target), { recursive: true });
+  if (aside === undefined) {
+    await rmdir(target).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
+  } else await rename(target, aside);
+  await rename(part === undefined ? tree : join(tree, part), target);
+  await syncDirectory(dirname(target));
   await syncDirectory(dirname(tree));
+  return aside;
+}
+
+/**
+ * Refuses a restore into a part of the data that would fail, before hours of download: genesis has to have made the rest, what is replaced has to be meant, and
+ * no process may have it open.
+ *
+ * @throws {RestoreError} with what to do.
+ */
+export async function requireReplaceable(
+  { dataPath, target, part }: RestorePlace,
+  { programs, image: { genesisMark, configArgument } }: NodeFamily,
+  replace: boolean,
+): Promise<void> {
+  if (part === undefined) return;
+  if (genesisMark !== undefined && (await isEmpty(join(dataPath, genesisMark)))) {
+    throw new RestoreError(
+      `${join(dataPath, genesisMark)} is missing or empty: genesis has to come before the snapshot. Start the node once, as its image's start runs genesis, or run in the ` +
+        `directory of its programs: ./${programs.tool} genesis -c ${configArgument} -g ../genesis.conf; then stop the node, and run this again`,
+    );
+  }
+  if (!replace && !(await isEmpty(target))) {
+    throw new RestoreError(
+      `${target} holds data; if the snapshot is to replace them, set GATEHOUSE_RESTORE_REPLACE=true: they are put aside`,
+    );
+  }
+  const pid = await findUser(dataPath);
+  if (pid !== undefined) throw new RestoreError(`process ${pid} uses ${dataPath}; stop the node, and run this again`);
+}
+
+async function listNames(path: string): Promise<readonly string[]> {
+  return readdir(path).catch(() => []);
+}
+
+/** Finds a process that has a file of a directory open, as far as processes can be seen (Linux, of the same user). */
+async function findUser(directory: string): Promise<string | undefined> {
+  const real = await realpath(directory);
+  for (const pid of (await listNames("/proc")).filter((name) => /^\d+$/.test(name))) {
+    for (const fd of await listNames(`/proc/${pid}/fd`)) {
+      const path = await readlink(`/proc/${pid}/fd/${fd}`).catch(() => "");
+      if (path.startsWith(`${real}/`)) return pid;
+    }
+  }
+  return undefined;
 }
 
 /** Writes the marker of a finished restore, and frees the archive's room. */

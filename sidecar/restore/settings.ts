@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { auditSettings } from "#daemon/audit/audit-settings.ts";
-import { bytes, filePath, httpUrl, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
+import { nodeFamilies } from "#node/families.ts";
+import { bytes, filePath, httpUrl, milliseconds, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 
 /** The settings of a restore of chain data. */
@@ -10,7 +11,8 @@ export const restoreSettings = defineSettings("restore", [], {
     sha256: z
       .string()
       .regex(/^[0-9a-fA-F]{64}$/)
-      .describe("SHA-256 of the archive as it is downloaded; nothing else is ever unpacked")
+      .optional()
+      .describe("SHA-256 of the archive as it is downloaded; nothing else is unpacked. Without it, the log warns")
       .meta({ expected: "64 hexadecimal digits" }),
     strip: z
       .int()
@@ -21,7 +23,19 @@ export const restoreSettings = defineSettings("restore", [], {
       .meta({ expected: "a whole number from 0 to 16" }),
     limitBytes: bytes.default(8_796_093_022_208).describe("Largest archive, and largest sum of unpacked files"),
   }),
-  dataPath: filePath.describe("The node's data directory; filled where it is empty or absent, otherwise left as it is"),
+  dataPath: filePath.describe(
+    "The node's data directory; filled where it is empty or absent, otherwise left as it is. A family whose snapshots are a part of it needs the rest there: genesis comes first",
+  ),
+  family: z
+    .enum(nodeFamilies.map(({ name }) => name))
+    .optional()
+    .describe("Family of the node; default: the one whose programs or configuration file are next to dataPath")
+    .meta({ expected: nodeFamilies.map(({ name }) => name).join(" or ") }),
+  replace: yesOrNo
+    .default(false)
+    .describe(
+      "Whether the part of the data that the snapshot replaces may hold data, such as those of genesis; they are put aside",
+    ),
   stallMs: milliseconds
     .default(60_000)
     .describe("Time without a byte after which a download is resumed where it ended"),

@@ -23,7 +23,7 @@ const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"])
  */
 export async function unpackArchive(
   settings: UnpackSettings,
-  place: Pick<RestorePlace, "archive" | "tree">,
+  place: Pick<RestorePlace, "archive" | "tree" | "part">,
   { log, signal }: Readonly<{ log: Logger; signal: AbortSignal }>,
 ): Promise<void> {
   const progress = createProgress(
@@ -39,7 +39,7 @@ export async function unpackArchive(
     preserveOwner: false,
     strict: true,
     filter: (path, entry) => {
-      const why = checkEntry(path, entry as ArchiveEntry, settings, progress);
+      const why = checkEntry(path, entry as ArchiveEntry, { ...settings, part: place.part }, progress);
       if (why !== undefined) refusing.abort(new RestoreError(why));
       return why === undefined;
     },
@@ -63,7 +63,7 @@ type ArchiveEntry = Readonly<{ type: string; size: number }>;
 function checkEntry(
   path: string,
   entry: ArchiveEntry,
-  settings: UnpackSettings,
+  settings: UnpackSettings & Pick<RestorePlace, "part">,
   progress: Progress,
 ): string | undefined {
   if (!allowedTypes.has(entry.type)) {
@@ -71,6 +71,14 @@ function checkEntry(
   }
   if (path.startsWith("/") || path.split("/").includes("..")) {
     return `the archive holds ${path}, which leads out of the data directory`;
+  }
+  const { part } = settings;
+  const below = path
+    .split("/")
+    .filter((name) => name !== "" && name !== ".")
+    .slice(settings.archive.strip);
+  if (part !== undefined && below.length > 0 && below[0] !== part) {
+    return `the archive holds ${path}; a snapshot of this family has one top directory, ${part}`;
   }
   progress.add(entry.size);
   const { limitBytes } = settings.archive;

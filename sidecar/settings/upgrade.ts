@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { filePath, milliseconds, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
+import { filePath, httpUrl, milliseconds, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
 import { weeklyWindow } from "#daemon/settings/weekly-window.ts";
 import { section } from "#daemon/settings/settings.ts";
 
@@ -60,11 +60,25 @@ export const upgradeSection = section({
   releasesPath: filePath
     .optional()
     .describe(
-      "JSON5 file with a list of releases, [{version, minVersionAt: height, note}]: whether the running version is new enough for the chain is judged by it; read again as it changes",
+      "JSON5 file with a list of releases, [{version, minVersionAt: height, commit, note}], or a fork schedule in the form of VERSION: whether the running version is new enough for the chain is judged by it, and commits are " +
+        "known as releases; read again as it changes",
     ),
+  releasesUrl: httpUrl
+    .optional()
+    .describe(
+      "URL of such a list as JSON, fetched every hour besides that file; the last good one is kept in the state directory",
+    ),
+  epochZeroMs: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      "Time at which the chain's epoch 0 began, by which forks have times; default: that of the family's main network",
+    )
+    .meta({ expected: "milliseconds since 1970" }),
   warnBeforeSeconds: positiveInteger
     .max(31_536_000)
     .default(604_800)
-    .describe("How long before a height that needs a newer version than the running one a warning begins")
+    .describe("How long before a height or an epoch that needs a newer version than the running one a warning begins")
     .meta({ expected: "seconds, a whole number from 1 to 31536000" }),
 });

@@ -6,6 +6,7 @@ import { createOutputFiles } from "#daemon/process/output-files.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
+import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { findNode } from "./config/node-place.ts";
 import { createNodeProcesses } from "./drivers/node-processes.ts";
@@ -26,6 +27,7 @@ export function reachNode(
   settings: SidecarSettings,
   {
     health,
+    commits,
     clock,
     board,
     events,
@@ -35,6 +37,7 @@ export function reachNode(
     wake,
   }: Readonly<{
     health: HealthWatch;
+    commits: () => ReleaseCommits;
     clock: Clock;
     board: ConditionBoard;
     events: EventLog;
@@ -76,11 +79,12 @@ export function reachNode(
   const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   const observer = observeNode(
     { ...settings.node, toolCommand: cli.command, intervalMs: settings.prune.intervalMs, signal },
-    { nodeCli, health: health.current, clock, board, log, onChange: wake },
+    { nodeCli, health: health.current, commits, clock, board, log, onChange: wake },
   );
   return {
     place,
     observer,
+    commits,
     nodeCli,
     driver,
     node: { httpUrl, answersWithinMs: settings.restart.answersWithinMs },

@@ -20,12 +20,14 @@ import { listRunning, observeAll, type Observations } from "./observations.ts";
 import { createMaintenanceWindow } from "./restart/maintenance-window.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import type { NodeVersion } from "#node/versions.ts";
+import type { NodeLayout } from "#node/layout.ts";
+import { knownCommits, listImageCommits, type ProgramIdentity, type ReleaseCommits } from "#node/versions.ts";
 import { createPassMetrics, createUpkeepMetrics } from "./upkeep-metrics.ts";
 import { watchPasses } from "./pass-watch.ts";
 import { runPass, type PassProgress, type PassSteps } from "./pass.ts";
 import { createPassSteps } from "./pass-steps.ts";
 import { startReconcileLoop, type ReconcileLoop } from "./reconcile-loop.ts";
+import { findUpgradedCommit } from "./state/upgrade-record.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import { reachNode } from "./upkeep-node.ts";
 import { watchNodePushes } from "./pushgateway/node-pushes.ts";
@@ -40,6 +42,8 @@ export type UpkeepDependencies = Readonly<{
   charts: Charts;
   board: ConditionBoard;
   health: HealthWatch;
+  /** Returns the commits of releases that the operator lists. */
+  listedCommits: () => ReleaseCommits;
   /** Called for each restart, so that a stop lets its command end. */
   finishes: ServiceContext["finishes"];
 }>;
@@ -50,12 +54,12 @@ export type Upkeep = AsyncDisposable &
     /** Whether the configuration is right, so that the node may start. */
     configured: () => ReadinessCheck;
     wake: () => void;
-    /** The node's version; undefined until it is known. */
-    version: () => NodeVersion | undefined;
+    /** The node's version and commit, as far as they are known. */
+    program: () => ProgramIdentity;
     /** Directory of the node's data; undefined until node.conf or the settings name it. */
     dataPath: () => string | undefined;
-    /** Returns the paths of the node's programs and node.conf. */
-    places: () => Readonly<{ binDirectory: string; configPath: string; ops: OpsPlace }>;
+    /** Returns the node's family and the paths of its programs and node.conf. */
+    places: () => NodeLayout & Readonly<{ ops: OpsPlace }>;
     /** Returns the number of restarts in the last hour, and the limit. */
     restarts: () => Readonly<{ used: number; perHour: number }>;
     /** Whether the sidecar may change anything now: it has the authority to, and no hold is in force. */
@@ -76,8 +80,15 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const { signal } = stopping;
   const wake = () => loop.wake();
   const window = createMaintenanceWindow(settings.restart);
+  const commits = () => ({
+    ...knownCommits,
+    ...listImageCommits(settings.node.image),
+    ...findUpgradedCommit(state.upgrade.get()),
+    ...dependencies.listedCommits(),
+  });
   const node = reachNode(settings, {
     health,
+    commits,
     clock,
     board,
     events,
@@ -120,7 +131,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const loop = startPasses(progress, steps, { settings, ...dependencies, signal });
   return {
     wake,
-    version: () => observer.version().version,
+    program: () => observer.version(),
     dataPath: () => findNodeDataPath(document(), settings, place.layout().pathsDirectory),
     places: () => ({ ...place.layout(), ops: findOpsPlace(settings, place.layout()) }),
     restarts: () => ({ used: kept.budget.used(), perHour: settings.restart.budgetPerHour }),

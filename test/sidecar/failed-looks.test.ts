@@ -118,7 +118,9 @@ const watches: Readonly<Record<string, Begin>> = {
     return endsBy(
       watchReleases(settings as Parameters<typeof watchReleases>[0], {
         ...means,
-        version: fail,
+        program: fail,
+        places: fail,
+        stateDirectory: directory,
         health: { current: () => ({}) },
         files: createFilesInForce(means.metrics),
       }),
@@ -131,6 +133,7 @@ const watches: Readonly<Record<string, Begin>> = {
         {
           ...means,
           health,
+          commits: () => ({}),
           nodeCli: { version: fail, pruneInfo: fail, enableAutoPrune: fail },
           onChange: () => undefined,
         },

@@ -146,6 +146,16 @@ export const upkeepEvents = {
   "restore-begun": { level: "info", means: "`gatehouse restore` begins to load its archive." },
   "restore-progress": { level: "info", means: "How far a restore is." },
   "restore-done": { level: "info", means: "The data directory is restored." },
+  "releases-not-fetched": {
+    level: "warn",
+    means: "The list at upgrade.releasesUrl could not be fetched or used; the last good one stays in force.",
+    act: "Open the URL, and correct it or `upgrade.releasesUrl`.",
+  },
+  "restore-unverified": {
+    level: "warn",
+    means: "No checksum was given, so the archive is taken as it was downloaded.",
+    act: "Compare the SHA-256 that the line has with one from the publisher, and set `archive.sha256`.",
+  },
   "restore-left": { level: "info", means: "The data directory holds data, and is left as it is." },
   "restore-interrupted": {
     level: "warn",

@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { type ProcessFailureReason, type ProcessResult, runProcess } from "#daemon/process/bounded-process.ts";
+import type { NodeFamily } from "#node/families.ts";
 import { parsePruneInfo, type PruneInfo } from "#node/prune-info.ts";
 
 /** Runs the node's command-line tool with arguments, wherever it is, within its limits. */
@@ -21,8 +23,8 @@ export type NodeCli = Readonly<{
 /** Form of the tool's commands, by the node's version: whether it takes `--c <config_path>`. */
 export type NodeCliForm = Readonly<{ takesConfig: boolean; configArgument: string }>;
 
-/** Creates the tool's commands from a runner. */
-export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner): NodeCli {
+/** Creates the tool's commands from a runner; another may run the program that prints the version. */
+export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner, runForVersion = run): NodeCli {
   const runPrune = (option: string, signal: AbortSignal) => {
     const { takesConfig, configArgument } = form();
     return run(takesConfig ? ["prune", "--c", configArgument, option] : ["prune", option], signal);
@@ -39,7 +41,7 @@ export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner): Node
     },
     enableAutoPrune: async (signal) => readComplaint(await runPrune("--enable_auto_prune", signal)),
     version: async (signal) => {
-      const result = await run(["--version"], signal);
+      const result = await runForVersion(["--version"], signal);
       return result.ok ? { ok: true, value: result.output } : result;
     },
   };
@@ -66,8 +68,14 @@ export function explainExit(name: string, exitCode: number | null, said: string)
   return { ok: false, reason: "Failed", message: `${name} exited with status ${exitCode}${why}` };
 }
 
-/** File name or path of the tool, and the directory in which it is run. */
-export type ToolPlace = Readonly<{ directory: string; command: string }>;
+/** File name or path of the tool, the directory in which it is run, and the library there that it needs, if the release has it. */
+export type ToolPlace = Readonly<{ directory: string; command: string; preload?: string | undefined }>;
+
+/** Names the program that prints the version: the tool, but for families that are known by the commit of the node's own program. */
+export function nameVersionProgram({ versionedBy, programs }: NodeFamily, command: string | undefined): string {
+  const tool = command ?? programs.tool;
+  return versionedBy === "commit" ? (programs.process ?? tool) : tool;
+}
 
 /** Settings for running the tool on this machine. */
 export type LocalNodeCliOptions = Readonly<{
@@ -79,10 +87,19 @@ export type LocalNodeCliOptions = Readonly<{
 
 /** Runs the tool in the node's bin directory. */
 export function createLocalNodeCli(options: LocalNodeCliOptions, place: () => ToolPlace): NodeCliRunner {
-  return (args, signal) => {
-    const { directory, command } = place();
-    const { timeoutMs, outputLimitBytes, passes } = options;
-    const file = isAbsolute(command) ? command : join(directory, command);
-    return runProcess({ timeoutMs, outputLimitBytes, passes, command: [file, ...args], directory, signal });
-  };
+  return (args, signal) => runLocalTool(options, place(), args, signal);
+}
+
+/** Runs a program of the node in its directory, with the library there that it needs. */
+export function runLocalTool(
+  { timeoutMs, outputLimitBytes, passes }: LocalNodeCliOptions,
+  { directory, command, preload }: ToolPlace,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<ProcessResult> {
+  const file = isAbsolute(command) ? command : join(directory, command);
+  const isNeeded = preload !== undefined && existsSync(join(directory, preload));
+  const ran = [file, ...args] as const;
+  const program = isNeeded ? (["env", `LD_PRELOAD=./${preload}`, ...ran] as const) : ran;
+  return runProcess({ timeoutMs, outputLimitBytes, passes, command: program, directory, signal });
 }

@@ -1,7 +1,14 @@
 import { posix } from "node:path";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { createLocalNodeCli, createNodeCli, type NodeCli, type NodeCliRunner } from "./node-cli.ts";
+import {
+  createLocalNodeCli,
+  createNodeCli,
+  nameVersionProgram,
+  type NodeCli,
+  type NodeCliRunner,
+  type ToolPlace,
+} from "./node-cli.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { deriveBinDirectory } from "#node/versions.ts";
 import { composeVariables, createComposeDriver } from "./compose-driver.ts";
@@ -81,7 +88,14 @@ export function selectNodeCli(
     takesConfig: layout().nodeCliTakesConfig,
     configArgument: nodeCli.configArgument ?? deriveConfigPath(runner, settings, layout()),
   });
-  return createNodeCli(form, createRunner(runner, settings, layout, resources));
+  const run = createRunner(runner, settings, layout, resources);
+  if (runner !== "local") return createNodeCli(form, run);
+  // In a container, the image's tag and the running node show the version.
+  const program = () => ({
+    ...locateTool(runner, settings, layout()),
+    command: nameVersionProgram(layout().family, nodeCli.command),
+  });
+  return createNodeCli(form, run, createLocalNodeCli(nodeCli, program));
 }
 
 type Runner = "local" | "compose" | "docker" | "kubernetes";
@@ -100,6 +114,12 @@ function deriveContainerBinDirectory({ nodeCli, node }: SidecarSettings, { kind,
   return nodeCli.containerBinDirectory ?? `/data/${deriveBinDirectory(kind, nodeDirectory)}`;
 }
 
+function locateTool(runner: Runner, settings: SidecarSettings, layout: NodeLayout): ToolPlace {
+  const { family, binDirectory } = layout;
+  const directory = runner === "local" ? binDirectory : deriveContainerBinDirectory(settings, layout);
+  return { directory, command: settings.nodeCli.command ?? family.programs.tool, preload: family.preload };
+}
+
 function createRunner(
   runner: Runner,
   settings: SidecarSettings,
@@ -108,11 +128,7 @@ function createRunner(
 ): NodeCliRunner {
   const { nodeCli } = settings;
   const passes = settings.node.environment;
-  const place = () => {
-    const found = layout();
-    const directory = runner === "local" ? found.binDirectory : deriveContainerBinDirectory(settings, found);
-    return { directory, command: nodeCli.command ?? found.family.programs.tool };
-  };
+  const place = () => locateTool(runner, settings, layout());
   if (runner === "local") return createLocalNodeCli({ ...nodeCli, passes }, place);
   const { timeoutMs } = nodeCli;
   if (runner === "compose") {

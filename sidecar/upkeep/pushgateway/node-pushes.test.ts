@@ -18,9 +18,9 @@ test("a node pushes as the instance that its release has a key for", () => {
   expect(buildPushIdentity(written, before)).toEqual({ job: "all", instance: "node-7", intervalSeconds: 10 });
 });
 
-function pushing(isEnabled: boolean): string {
-  if (version === undefined) throw new Error("no version");
-  const { own } = findNaming(version);
+function pushing(isEnabled: boolean, named = version): string {
+  if (named === undefined) throw new Error("no version");
+  const { own } = findNaming(named);
   const monitor = { [own.enabled]: isEnabled, [own.jobName]: "node-7", [own.pushIntervalSeconds]: 5 };
   return `"monitor_config": ${JSON.stringify(monitor)}`;
 }
@@ -30,5 +30,14 @@ test("a node that is not configured to push is told apart from one of which nobo
   expect(buildPushIdentity(document(""), version)).toBeUndefined();
   expect(buildPushIdentity(document(pushing(false)), version)).toBeUndefined();
   expect(buildPushIdentity(undefined, version)).toBe("unknown");
-  expect(buildPushIdentity(document(pushing(true)), undefined)).toBe("unknown");
+  expect(buildPushIdentity(undefined, undefined)).toBe("unknown");
 });
+
+test.each(["0.15.0", "0.16.2"])(
+  "a node of unknown version pushes under the names of %s that node.conf has",
+  (names) => {
+    const named = document(pushing(true, parseNodeVersion(names)));
+    expect(buildPushIdentity(named, undefined)).toEqual({ job: "node-7", intervalSeconds: 5 });
+    expect(buildPushIdentity(document(pushing(false)), undefined)).toBeUndefined();
+  },
+);

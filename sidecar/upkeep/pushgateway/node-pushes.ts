@@ -8,7 +8,7 @@ import type { NodeVersion } from "#node/versions.ts";
 import type { PushIdentity } from "./judge-pushes.ts";
 import { watchPushes, type PushWatch } from "./push-watch.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
-import { findNaming } from "#node/conf/monitor-keys.ts";
+import { findNaming, listKeySets, type Naming } from "#node/conf/monitor-keys.ts";
 
 /** Watches what the node pushes by the last node.conf that could be used; undefined if `pushgateway.url` is not set. */
 export function watchNodePushes(
@@ -30,19 +30,27 @@ export function watchNodePushes(
   return watchPushes({ ...pushgateway, url, signal }, { ...dependencies, identity });
 }
 
-/** Builds the identity that a node of a version pushes as; "unknown" if it can't be determined, undefined if it pushes nothing. Pure. */
+/**
+ * Builds the identity that a node of a version pushes as; "unknown" if it can't be determined, undefined if it pushes nothing. A node of unknown version pushes
+ * under either naming that node.conf has. Pure.
+ */
 export function buildPushIdentity(
   document: ConfigDocument | undefined,
   version: NodeVersion | undefined,
 ): PushIdentity | "unknown" | undefined {
-  if (document === undefined || version === undefined) return "unknown";
+  if (document === undefined) return "unknown";
   const monitor = document.chain["monitor_config"];
   if (!isJsonObject(monitor)) return undefined;
-  const { own, instanceKey } = findNaming(version);
+  const namings = version === undefined ? listKeySets().map(({ keys: own }) => ({ own })) : [findNaming(version)];
+  const naming: Pick<Naming, "own" | "instanceKey"> | undefined = namings.find(
+    ({ own }) => monitor[own.enabled] === true,
+  );
+  if (naming === undefined) return undefined;
+  const { own, instanceKey } = naming;
   const job = monitor[own.jobName];
   const interval = monitor[own.pushIntervalSeconds];
   const named = instanceKey === undefined ? undefined : monitor[instanceKey];
   const instance = typeof named === "string" && named !== "" ? named : undefined;
-  if (monitor[own.enabled] !== true || typeof job !== "string") return undefined;
+  if (typeof job !== "string") return undefined;
   return { job, instance, intervalSeconds: typeof interval === "number" && interval >= 1 ? interval : 10 };
 }

@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import type { ReleaseCommits } from "#node/versions.ts";
 
 /**
  * Stages before the node is stopped, of an upgrade whose data are copied while it runs. The second follows if the first fails, and ends the upgrade: nothing
@@ -57,8 +58,11 @@ export type NodeBefore = Readonly<{
 
 /** Record of an upgrade: the plan that was agreed to, and the progress. Paths are absolute. */
 export type UpgradeRecord = Readonly<{
+  /** Version, else the commit of the programs. */
   from: string;
   to: string;
+  /** Commits of both, as far as their programs show them. */
+  commits?: Readonly<Partial<Record<"from" | "to", string | undefined>>> | undefined;
   /** Directory with the new version's programs. */
   source: string;
   files: readonly ReleaseFile[];
@@ -102,6 +106,12 @@ export type UpgradeRecord = Readonly<{
   /** Note on its end, for a person. */
   note?: string | undefined;
 }>;
+
+/** Returns the commit of an upgrade that was proved, with the release that it has by the word of whoever requested it. */
+export function findUpgradedCommit(record: UpgradeRecord | undefined): ReleaseCommits {
+  const { commits, to, end } = record ?? {};
+  return end === "committed" && to !== undefined && commits?.to !== undefined ? { [commits.to]: to } : {};
+}
 
 /** Whether the node runs on untouched in a stage. */
 export function isEarly(stage: UpgradeStage): stage is EarlyStage {

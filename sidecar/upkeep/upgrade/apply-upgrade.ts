@@ -18,6 +18,7 @@ import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { VerificationDependencies } from "../restart/restart-verification.ts";
 import { isEarly, type UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
+import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { UpgradeRequest } from "./check-release.ts";
 import type { UpgradeCheck } from "./check-upgrade.ts";
@@ -46,6 +47,7 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     driver: NodeDriver | undefined;
     nodeCli: NodeCli | undefined;
     rpc: NodeRpc;
+    commits: () => ReleaseCommits;
     holders: PortHolders;
     health: Readonly<{ look: VerificationDependencies["look"] }>;
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
@@ -69,7 +71,7 @@ export function applyUpgrade(
   seen: ApplyUpgradeSeen,
   dependencies: ApplyUpgradeDependencies,
 ): void {
-  const { state, log, wake, finishes, settings, observer, signal } = dependencies;
+  const { state, log, wake, finishes, settings, signal } = dependencies;
   const { restarts, process, upgrade } = seen;
   const remembered = state.upgrade.get();
   if (remembered === undefined || upgrade.now().preCopying !== undefined) return;
@@ -100,11 +102,6 @@ export function applyUpgrade(
   else restarts.note({ running, stage: formatUpgrade(record) });
   // Its stop and start commands are not cut off, and a copy ends at once.
   finishes({ what: "the upgrade's step", done: running, withinMs: 2 * settings.restart.timeoutMs });
-  running
-    .then(() => observer.look(signal))
-    .catch((error: unknown) =>
-      log.error({ event: "node-cli-look-failed", err: error }, "running node_cli after an upgrade failed"),
-    );
 }
 
 async function advanceUpgrade(
@@ -202,7 +199,7 @@ function createStepsDependencies(
   seen: ApplyUpgradeSeen,
   dependencies: ApplyUpgradeDependencies,
 ): UpgradeStepsDependencies {
-  const { settings, place, health, wake, state } = dependencies;
+  const { settings, place, health, wake, state, observer, log, signal } = dependencies;
   return {
     ...dependencies,
     driver,
@@ -218,6 +215,12 @@ function createStepsDependencies(
       seen.restarts.note({ stage });
       wake();
     },
+    observeVersion: () =>
+      observer
+        .look(signal)
+        .catch((error: unknown) =>
+          log.error({ event: "node-cli-look-failed", err: error }, "running node_cli after an upgrade failed"),
+        ),
     readConfig: async () => {
       const reading = await place.read();
       if (!reading.ok) throw new Error(reading.problem.message);

@@ -74,6 +74,7 @@ function upkeep() {
     budget: { allows: () => true },
     rpc: { blockHash: async () => "0x1", peers },
     holders: { now: async () => [] },
+    commits: () => ({}),
     authority: () => "acts",
     isRestarting: () => now.isRestarting,
     signal: new AbortController().signal,

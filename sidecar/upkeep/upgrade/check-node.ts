@@ -1,6 +1,7 @@
 import { isAnswering, type NodeFacts, type NodeHealth } from "#health/node-health.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { findSettledBlock } from "#node/settled-block.ts";
+import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { isBetweenVersions, isUpgradeUnderWay, type Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
@@ -9,7 +10,7 @@ import type { NodeBefore } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { hasPower, type PortHolders } from "./node-power.ts";
 import type { NodeRpc } from "./node-rpc.ts";
-import { readReportedVersion } from "./prove-version.ts";
+import { identifyNode } from "./prove-version.ts";
 
 export type CheckNodeDependencies = Readonly<{
   settings: SidecarSettings;
@@ -19,6 +20,7 @@ export type CheckNodeDependencies = Readonly<{
   health: Readonly<{ current: () => NodeHealth; facts: () => NodeFacts }>;
   budget: Pick<RestartBudget, "allows">;
   rpc: NodeRpc;
+  commits: () => ReleaseCommits;
   holders: Pick<PortHolders, "now">;
   authority: () => Authority;
   isRestarting: () => boolean;
@@ -62,6 +64,7 @@ export async function readNodeBefore({
   settings,
   rpc,
   holders,
+  commits,
   signal,
 }: CheckNodeDependencies): Promise<NodeBefore | undefined> {
   const now = health.current();
@@ -69,7 +72,7 @@ export async function readNodeBefore({
   if (height === undefined || !isAnswering(health.facts())) return undefined;
   const number = findSettledBlock(height);
   const hash = await rpc.blockHash(number, signal);
-  const tellsVersion = readReportedVersion(now, settings.node.clientName) !== undefined;
+  const tellsVersion = identifyNode(now, settings.node.clientName, commits()) !== undefined;
   const autoPrune = observer.pruneInfo()?.autoPrune === true;
   const [process] = await holders.now();
   const block = hash === undefined ? undefined : { number, hash };

@@ -1,4 +1,6 @@
 import { hash } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { UpgradeStore } from "../state/upgrade-record.ts";
 import { isAnswering } from "#health/node-health.ts";
 import { findObstacles } from "./check-node.ts";
@@ -9,7 +11,8 @@ import {
   type CheckUpgradeDependencies,
   type UpgradeCheck,
 } from "./check-upgrade.ts";
-import { readReportedVersion } from "./prove-version.ts";
+import { identifyNode } from "./prove-version.ts";
+import { isThere } from "./data/data-copy.ts";
 import { findNoRoom, findSnapshot } from "./data/snapshot-source.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
@@ -26,15 +29,18 @@ export async function checkRestore(
   dependencies: CheckUpgradeDependencies,
   own?: Readonly<{ signs: readonly string[] }>,
 ): Promise<RestoreCheck> {
-  const { place, settings, observer, state, signal, health, holders } = dependencies;
+  const { place, settings, observer, state, signal, health, holders, commits } = dependencies;
   const mark = state.dataEvidence.get()?.mark;
   // After a restart of the sidecar, a node that is down has not reported its version; changed programs are checked separately.
-  const version = observer.version().version?.text ?? (own && mark?.version);
+  const { version: known, commit } = observer.version();
+  const version = known?.text ?? commit ?? (own && mark?.version);
   const reading = await place.read();
   const found = reading.ok
     ? await findWorkStores(reading.document, "restore", requested ?? place.layout().binDirectory, dependencies)
     : ({ ok: false, problem: reading.problem.message } as const);
-  const stores = found.ok ? found.stores.map(asRestored) : [];
+  const { snapshotDirectory } = place.layout().family;
+  const part = requested !== undefined && (await isFile(requested)) ? snapshotDirectory : undefined;
+  const stores = found.ok ? found.stores.map((store) => asRestored(store, part)) : [];
   const last = state.upgrade.get();
   const snapshot = found.ok ? await findSnapshot(requested, stores, last) : undefined;
   const sources = snapshot?.ok === true ? snapshot.sources : [];
@@ -46,6 +52,7 @@ export async function checkRestore(
     ...findObstacles(dependencies, { isRestore: true }),
     ...(version === undefined ? ["the node's version is not known (VersionAgreed says what to set)"] : []),
     ...(found.ok ? [] : [found.problem]),
+    ...(await findPartProblems(stores, part)),
     ...(snapshot?.ok === false ? [snapshot.problem] : []),
     ...noRoom,
     ...(own !== undefined && process === undefined ? [unseen] : []),
@@ -65,10 +72,10 @@ export async function checkRestore(
   const before = {
     height: 0,
     autoPrune: false,
-    tellsVersion: readReportedVersion(health.current(), settings.node.clientName) !== undefined,
+    tellsVersion: identifyNode(health.current(), settings.node.clientName, commits()) !== undefined,
     process,
   };
-  const versions = { from: version, to: version };
+  const versions = { from: version, to: version, commits: { from: commit, to: commit } };
   const origin = { source: sources[0] ?? "", restoredFrom: sources, foundCorrupt: own?.signs, files: [] };
   const record = createRecord({ ...versions, ...origin, directory: found.directory, stores, before }, dependencies);
   return { plan, record, sources };
@@ -77,8 +84,25 @@ export async function checkRestore(
 const unseen =
   "the node's process was never seen by the sidecar, so that nobody could know whether it has ended; run the sidecar as the node's user";
 
-function asRestored(store: UpgradeStore): UpgradeStore {
-  return { ...store, aside: `${store.copy}-of-before` };
+/** Returns a store as a restore replaces it: the part of its data that a published archive has, or all of them. */
+function asRestored(store: UpgradeStore, part: string | undefined): UpgradeStore {
+  const path = part === undefined ? store.path : join(store.path, part);
+  return { ...store, path, aside: `${store.copy}-of-before` };
+}
+
+async function findPartProblems(stores: readonly UpgradeStore[], part: string | undefined): Promise<readonly string[]> {
+  if (part === undefined) return [];
+  const found = await Promise.all(stores.map(async ({ path }) => ((await isThere(path)) ? undefined : path)));
+  return found
+    .filter((path) => path !== undefined)
+    .map((path) => `${path}, which the archive replaces, is not there: start the node once, so that genesis makes it`);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 }
 
 function buildRestorePlan({

@@ -1,19 +1,28 @@
+import { basename } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
 import { hasRoomFor } from "#daemon/files/disk-space.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
-import type { NodeVersion } from "#node/versions.ts";
+import type { NodeLayout } from "#node/layout.ts";
+import {
+  compareProgram,
+  nameProgram,
+  parseNodeVersion,
+  type NodeVersion,
+  type ProgramIdentity,
+} from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { NodePlace } from "../config/node-place.ts";
 import { createDesiredState } from "../plan/desired-state.ts";
 import { plan, findWrite } from "../plan/plan.ts";
-import type { UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
+import type { ReleaseFile, UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
 import { readRelease, findVersionProblems, type UpgradeRequest } from "./check-release.ts";
+import { findOtherFile } from "./program-files.ts";
 import { createFirstStage, formatWorkId } from "./first-stage.ts";
 import { measureCopy, findStores, type CopyCost, type FoundStores } from "./data/data-stores.ts";
 import { showsChanges } from "./data/changed-files.ts";
@@ -45,12 +54,14 @@ export async function checkUpgrade(
 ): Promise<UpgradeCheck> {
   const { place, settings, observer, signal } = dependencies;
   const { source } = request;
-  const from = observer.version().version;
-  const release = await readRelease(request, { ...dependencies, layout: place.layout() });
+  const { version, commit } = observer.version();
+  const from = { version, commit };
+  const layout = place.layout();
+  const release = await readRelease(request, { ...dependencies, layout });
   const { files, to } = typeof release === "string" ? { files: [], to: undefined } : release;
-  const config = checkConfig(await place.read(), { from, to }, dependencies);
-  const found =
-    config.document && (await findWorkStores(config.document, `to-${to?.release ?? "unknown"}`, source, dependencies));
+  const config = checkConfig(await place.read(), { from: version, to: to?.version }, dependencies);
+  const work = `to-${to?.version?.release ?? to?.commit ?? "unknown"}`;
+  const found = config.document && (await findWorkStores(config.document, work, source, dependencies));
   const stores = found?.ok === true ? found.stores : [];
   const measured = isPreCopied ? [] : stores;
   const costs = await Promise.all(measured.map((store) => measureCopy(store, { timeoutMs: measureWithinMs, signal })));
@@ -60,7 +71,7 @@ export async function checkUpgrade(
   const problems = [
     ...findObstacles(dependencies, { isPreCopied }),
     ...(typeof release === "string" ? [release] : []),
-    ...findVersionProblems(from, to),
+    ...(await findProgramProblems(from, typeof release === "string" ? undefined : release, layout)),
     ...config.problems,
     ...(found?.ok === false ? [found.problem] : []),
     ...(noRsync === undefined ? [] : [noRsync]),
@@ -68,23 +79,53 @@ export async function checkUpgrade(
     ...(before === undefined ? [noAnswer] : []),
   ];
   const doubts = isCopiedFirst ? await findDoubts(stores, settings) : [];
-  const warnings = [...config.warnings, ...(await findNodeWarnings(before, dependencies)), ...doubts];
+  const ofNode = await findNodeWarnings(before, dependencies);
+  const ofPrograms = to === undefined ? [] : [...findProgramWarnings(to, files, layout, settings.node)];
+  const warnings = [...config.warnings, ...ofPrograms, ...ofNode, ...doubts];
   const { write } = config;
-  const shown = planUpgrade({ source, from, to, files, stores, costs, write, problems, warnings, settings });
-  if (problems.length > 0 || from === undefined || to === undefined || before === undefined || found?.ok !== true) {
+  const [nameFrom, nameTo] = [from, to].map((each) => each && nameProgram(each));
+  const shown = planUpgrade({
+    source,
+    from: nameFrom,
+    to: nameTo,
+    files,
+    stores,
+    costs,
+    write,
+    problems,
+    warnings,
+    settings,
+  });
+  if (
+    problems.length > 0 ||
+    nameFrom === undefined ||
+    nameTo === undefined ||
+    before === undefined ||
+    found?.ok !== true
+  ) {
     return { plan: shown, record: undefined };
   }
-  const versions = { from: from.text, to: to.text };
+  const versions = { from: nameFrom, to: nameTo, commits: { from: commit, to: to?.commit } };
   const preCopy = isCopiedFirst ? { request, digest: shown.digest } : undefined;
-  const work = { ...versions, source, files, directory: found.directory, stores, before, preCopy };
-  const record = createRecord(work, dependencies);
+  const checked = { ...versions, source, files, directory: found.directory, stores, before, preCopy };
+  const record = createRecord(checked, dependencies);
   return { plan: shown, record };
 }
 
 /** Findings of a check that the record takes over. */
 type CheckedWork = Pick<
   UpgradeRecord,
-  "from" | "to" | "source" | "restoredFrom" | "foundCorrupt" | "preCopy" | "files" | "directory" | "stores" | "before"
+  | "from"
+  | "to"
+  | "commits"
+  | "source"
+  | "restoredFrom"
+  | "foundCorrupt"
+  | "preCopy"
+  | "files"
+  | "directory"
+  | "stores"
+  | "before"
 >;
 
 /** Creates the record of an upgrade or a restore before its first step. */
@@ -141,6 +182,33 @@ export function findWorkStores(
   const id = `${formatWorkId(clock.wallMs())}-${work}`;
   const others = [binDirectory, state.directory, source];
   return findStores(document, { configPath, pathsDirectory, id, others }, { timeoutMs: measureWithinMs, signal });
+}
+
+/** Finds why the new programs can't follow the old ones: if neither version nor commit tells them apart, their content has to. */
+async function findProgramProblems(
+  from: ProgramIdentity,
+  release: Readonly<{ files: readonly ReleaseFile[]; to: ProgramIdentity }> | undefined,
+  { binDirectory }: Pick<NodeLayout, "binDirectory">,
+): Promise<readonly string[]> {
+  const problems = findVersionProblems(from, release?.to);
+  if (problems.length > 0 || release === undefined || compareProgram(from, release.to) === "other") return problems;
+  if ((await findOtherFile(release.files, binDirectory)) !== undefined) return [];
+  return [`${binDirectory} has these programs already, each with the same SHA-256`];
+}
+
+/** Finds what an upgrade leaves behind: a setting, although what the node or its programs report counts before it, and a schedule of forks. */
+function* findProgramWarnings(
+  to: ProgramIdentity,
+  files: readonly ReleaseFile[],
+  { family: { forksPath }, binDirectory }: Pick<NodeLayout, "family" | "binDirectory">,
+  { version: fixed }: Pick<SidecarSettings["node"], "version">,
+): Generator<string> {
+  const name = nameProgram(to);
+  if (fixed !== undefined && parseNodeVersion(fixed)?.release !== to.version?.release) {
+    yield `node.version is fixed to ${fixed}; once ${name} runs, set GATEHOUSE_SIDECAR_NODE_VERSION to ${to.version?.text ?? "its release"}, or remove it`;
+  }
+  if (forksPath === undefined || files.some((file) => file.name === basename(forksPath))) return;
+  yield `the release has no ${basename(forksPath)}, so the one in ${binDirectory} stays; get the one for ${name} before its fork`;
 }
 
 /** Finds what a person should know before data are copied while the node runs. */

@@ -50,6 +50,8 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
   const reading = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
   if (!reading.ok) return { ok: false, why: reading.problem.message };
   const version = parseNodeVersion(record.to);
+  // Known by its commit alone: which names it reads is not known, and the present ones stay.
+  if (version === undefined) return { ok: true };
   const planned = plan({ document: reading.document, version }, desired(reading.document));
   const [problem] = planned.problems;
   if (problem !== undefined) return { ok: false, why: problem.message };

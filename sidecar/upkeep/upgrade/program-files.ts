@@ -20,18 +20,18 @@ export class ReleaseError extends Error {
 }
 
 /**
- * Lists the programs of a release with their hashes, sorted by name. A node.conf in it is an example and is left out.
+ * Lists the programs of a release with their hashes, sorted by name. A configuration file in it is an example and is left out.
  *
  * @throws {ReleaseError} when it is no directory of regular files, or too large.
  */
-export async function listRelease(source: string): Promise<readonly ReleaseFile[]> {
+export async function listRelease(source: string, configName = "node.conf"): Promise<readonly ReleaseFile[]> {
   const files: ReleaseFile[] = [];
   let bytes = 0;
   const visit = async (below: string) => {
     for (const entry of await readdir(join(source, below), { withFileTypes: true })) {
       const name = join(below, entry.name);
       const path = join(source, name);
-      if (name === "node.conf") continue;
+      if (name === configName) continue;
       if (entry.isDirectory()) await visit(name);
       else if (!entry.isFile()) {
         throw new ReleaseError(`${path} is not a regular file; a release has programs and directories alone`);
@@ -53,6 +53,25 @@ export async function listRelease(source: string): Promise<readonly ReleaseFile[
   if (files.length === 0)
     throw new ReleaseError(`${source} holds no program; name the directory with the new programs`);
   return files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Hashes those of the files that a directory has. */
+export async function hashFiles(
+  files: readonly Pick<ReleaseFile, "name">[],
+  directory: string,
+): Promise<readonly ReleaseFile[]> {
+  const found: ReleaseFile[] = [];
+  for (const { name } of files) {
+    const path = join(directory, name);
+    if (await isThere(path)) found.push({ name, sha256: await hashFile(path) });
+  }
+  return found;
+}
+
+/** Finds a file that a directory does not have with this content; undefined if it has all. */
+export async function findOtherFile(files: readonly ReleaseFile[], directory: string): Promise<string | undefined> {
+  const found = new Map((await hashFiles(files, directory)).map(({ name, sha256 }) => [name, sha256]));
+  return files.find(({ name, sha256 }) => found.get(name) !== sha256)?.name;
 }
 
 /** Keeps the programs that will be replaced. `kept` gets its name only once all of them are on disk. */

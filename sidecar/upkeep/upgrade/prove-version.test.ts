@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import type { NodeHealth } from "#health/node-health.ts";
+import { parseNodeVersion } from "#node/versions.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
 import { proveVersion, type ProofDependencies, type ProofOptions } from "./prove-version.ts";
 
@@ -9,7 +10,8 @@ skipWaits();
 const hash = `0x${"5".repeat(64)}`;
 
 const options: ProofOptions = {
-  version: "0.16.2",
+  wanted: { version: parseNodeVersion("0.16.2") },
+  findOther: async () => undefined,
   before: { height: 10, block: { number: 2, hash }, autoPrune: true, tellsVersion: true },
   clientName: undefined,
   answersWithinMs: 20_000,
@@ -68,6 +70,7 @@ function node({
     lastPush: undefined,
     rpc: { blockHash: async () => (blockHash === "" ? undefined : blockHash), peers: async () => 1 },
     nodeCli: { pruneInfo: async () => ({ ok: true, value: pruneInfo }), enableAutoPrune: never, version: never },
+    commits: () => ({}),
     clock: systemClock,
     signal: new AbortController().signal,
   };

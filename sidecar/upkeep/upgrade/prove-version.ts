@@ -1,11 +1,14 @@
 import { waitUntil } from "#daemon/time.ts";
 import { isAtRest, type NodeHealth } from "#health/node-health.ts";
 import {
+  compareProgram,
+  identifyProgram,
+  nameProgram,
   parseBinaryVersion,
   parseClientVersion,
   parseNodeCliVersion,
-  parseNodeVersion,
-  type NodeVersion,
+  type ProgramIdentity,
+  type ReleaseCommits,
 } from "#node/versions.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import { DriverError } from "../drivers/driver.ts";
@@ -18,7 +21,9 @@ import type { NodeRpc } from "./node-rpc.ts";
 
 /** Version to prove, and the facts and deadlines of the proof. */
 export type ProofOptions = Readonly<{
-  version: string;
+  wanted: ProgramIdentity;
+  /** Finds a program that is not in place with the content of that version, for nodes and tools that report none; undefined if all are. */
+  findOther: () => Promise<string | undefined>;
   before: NodeBefore;
   clientName: string | undefined;
   toolCommand?: string | undefined;
@@ -31,13 +36,13 @@ export type ProofOptions = Readonly<{
 
 export type ProofDependencies = NodePowerDependencies &
   Pick<VerificationDependencies, "lastPush" | "waitsFor"> &
-  Readonly<{ rpc: NodeRpc; nodeCli: NodeCli | undefined }>;
+  Readonly<{ rpc: NodeRpc; nodeCli: NodeCli | undefined; commits: () => ReleaseCommits }>;
 
 const lookAgainMs = 250;
 
 /**
  * Starts the node and proves that it runs as a version with the old data: it answers, its height advances, metrics arrive (if they are
- * checked); it reports that version; an old block has its old hash; its height is above the old one; auto-pruning is still on.
+ * checked); it reports that version or commit, else has its programs; an old block has its old hash; its height is above the old one; auto-pruning is still on.
  */
 export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<StepOutcome> {
   const { driver, signal } = dependencies;
@@ -66,35 +71,45 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
 }
 
 async function checkVersion(
-  { version, before, clientName, toolCommand }: ProofOptions,
-  { look, nodeCli, signal }: ProofDependencies,
+  { wanted, findOther, before, clientName, toolCommand }: ProofOptions,
+  { look, nodeCli, commits, signal }: ProofDependencies,
 ): Promise<string | undefined> {
-  const wanted = parseNodeVersion(version);
   const health = await look(signal);
-  const printed =
-    readReportedVersion(health, clientName) ??
-    (before.tellsVersion ? undefined : await readInstalledVersion(nodeCli, toolCommand, signal));
-  if (printed === undefined) return `it does not report its version, which has to be ${version}`;
-  return printed.release === wanted?.release ? undefined : `it runs as ${printed.text}, not as ${version}`;
+  const reported = identifyNode(health, clientName, commits());
+  if (reported === undefined && before.tellsVersion) {
+    return `it does not report its version, which has to be ${nameProgram(wanted)}`;
+  }
+  const found = reported ?? (await identifyInstalled(nodeCli, toolCommand, commits(), signal));
+  const compared = found === undefined ? "unknown" : compareProgram(found, wanted);
+  if (compared === "same") return undefined;
+  if (compared === "other") return `it runs as ${nameProgram(found ?? {})}, not as ${nameProgram(wanted)}`;
+  const other = await findOther();
+  return other && `${other} in the directory of its programs is not that of ${nameProgram(wanted)}`;
 }
 
-/** Reads the version that a running node reports itself. */
-export function readReportedVersion(
+/** Identifies a running node by what it reports itself. */
+export function identifyNode(
   { failure, binaryVersion: binary, clientVersion: client }: NodeHealth,
   clientName: string | undefined,
-): NodeVersion | undefined {
+  commits: ReleaseCommits,
+): ProgramIdentity | undefined {
   if (failure !== undefined) return undefined;
-  const reported = binary?.isCurrent === true ? parseBinaryVersion(binary.text) : undefined;
-  return reported ?? (client === undefined ? undefined : parseClientVersion(client, clientName));
+  const reported = binary?.isCurrent === true ? identifyProgram(binary.text, parseBinaryVersion, commits) : undefined;
+  if (reported !== undefined) return reported;
+  const version = client === undefined ? undefined : parseClientVersion(client, clientName);
+  return version && { version };
 }
 
-async function readInstalledVersion(
+async function identifyInstalled(
   nodeCli: NodeCli | undefined,
   command: string | undefined,
+  commits: ReleaseCommits,
   signal: AbortSignal,
-): Promise<NodeVersion | undefined> {
+): Promise<ProgramIdentity | undefined> {
   const answer = await nodeCli?.version(signal);
-  return answer?.ok === true ? parseNodeCliVersion(answer.value, command) : undefined;
+  return answer?.ok === true
+    ? identifyProgram(answer.value, (text) => parseNodeCliVersion(text, command), commits)
+    : undefined;
 }
 
 async function checkData({ before }: ProofOptions, { rpc, signal }: ProofDependencies): Promise<string | undefined> {

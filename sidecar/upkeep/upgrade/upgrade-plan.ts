@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { describeChange } from "#node/conf/describe-change.ts";
-import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { findWrite } from "../plan/plan.ts";
 import type { ReleaseFile, SnapshotMethod, UpgradeStore } from "../state/upgrade-record.ts";
@@ -22,8 +21,9 @@ export type UpgradePlan = Readonly<{
 /** Findings that the plan is worded from. */
 export type UpgradeFindings = Readonly<{
   source: string;
-  from: NodeVersion | undefined;
-  to: NodeVersion | undefined;
+  /** Version, else commit. */
+  from: string | undefined;
+  to: string | undefined;
   files: readonly ReleaseFile[];
   stores: readonly UpgradeStore[];
   costs: readonly (CopyCost | undefined)[];
@@ -44,7 +44,7 @@ export function planUpgrade(found: UpgradeFindings): UpgradePlan {
       ? `${names.slice(0, namesShown).join(", ")} and ${names.length - namesShown} more`
       : names.join(", ");
   const keys = write === undefined ? "stays as it is" : `is changed: ${write.changes.map(describeChange).join("; ")}`;
-  const stopped = from?.text ?? "version not known";
+  const stopped = from ?? "version not known";
   const steps = [
     ...(settings.upgrade.snapshot === "rsync"
       ? [
@@ -58,7 +58,7 @@ export function planUpgrade(found: UpgradeFindings): UpgradePlan {
         ]),
     `Put ${shown} from ${source} in the place of the old programs.`,
     `node.conf ${keys}.`,
-    `Start ${to?.text ?? "the new version"}, and wait for proof: it answers (${answersWithinMs} ms), reports its version and advances past the old height with the ` +
+    `Start ${to ?? "the new version"}, and wait for proof: it answers (${answersWithinMs} ms), reports its version and advances past the old height with the ` +
       `same blocks (${healthyWithinMs} ms), its metrics arrive where they are checked (${metricsWithinMs} ms), and pruning is as it was.`,
     settings.upgrade.keepSnapshot
       ? "Once it is proved, the copy of the data stays (upgrade.keepSnapshot)."
@@ -66,9 +66,9 @@ export function planUpgrade(found: UpgradeFindings): UpgradePlan {
     "If anything fails before: put old data, programs and node.conf back, prove the old version, and set a hold. Blocks that the new version took in are fetched again.",
   ];
   const { snapshot, keepSnapshot } = settings.upgrade;
-  const agreed = [source, from?.text, to?.text, files, paths, snapshot, keepSnapshot, write?.text];
+  const agreed = [source, from, to, files, paths, snapshot, keepSnapshot, write?.text];
   const digest = hash("sha256", JSON.stringify(agreed)).slice(0, 16);
-  const versions = { ...(from === undefined ? {} : { from: from.text }), ...(to === undefined ? {} : { to: to.text }) };
+  const versions = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
   return { ...versions, steps: problems.length > 0 ? [] : steps, problems, warnings, digest };
 }
 

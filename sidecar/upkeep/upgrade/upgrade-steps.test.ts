@@ -90,6 +90,8 @@ function steps(lock?: WriterLock) {
     state: { auditedConfig: { get: () => undefined, set: () => undefined } },
     versions: createConfigVersions(root),
     readConfig: async () => undefined,
+    commits: () => ({}),
+    observeVersion: async () => undefined,
   };
   return createUpgradeSteps(dependencies);
 }

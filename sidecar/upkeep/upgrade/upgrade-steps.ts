@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import type { BootTime } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { parseNodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";
@@ -11,9 +12,9 @@ import { finishCopies, copyRunningStores } from "./data/pre-copy.ts";
 import { copySnapshot, revertRestore } from "./data/restore-data.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { isStopped, stopNode } from "./node-power.ts";
-import { installPrograms, keepPrograms, putProgramsBack } from "./program-files.ts";
+import { findOtherFile, hashFiles, installPrograms, keepPrograms, putProgramsBack } from "./program-files.ts";
 import { endWritersOf } from "./data/rsync.ts";
-import { proveVersion, type ProofDependencies } from "./prove-version.ts";
+import { proveVersion, type ProofDependencies, type ProofOptions } from "./prove-version.ts";
 import type { UpgradeSteps } from "./run-upgrade.ts";
 
 export type UpgradeStepsDependencies = ProofDependencies &
@@ -27,25 +28,22 @@ export type UpgradeStepsDependencies = ProofDependencies &
     waitForStop: (record: UpgradeRecord) => Promise<StepOutcome>;
     /** Called when node.conf may have changed, before the node is proved with it. */
     readConfig: () => Promise<void>;
+    /** Called once a version was started, before the upgrade ends: by the version from before, node.conf would be changed back. */
+    observeVersion: () => Promise<void>;
   }>;
 
 const done: StepOutcome = { ok: true };
 
 /** Creates the steps of an upgrade of a node whose programs and data are on this machine. */
 export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSteps {
-  const { settings, signal, readConfig } = dependencies;
-  const { clientName } = settings.node;
-  const { command: toolCommand } = settings.nodeCli;
+  const { settings, signal, readConfig, observeVersion } = dependencies;
   const stop = ({ before }: UpgradeRecord) =>
     stopNode({ withinMs: settings.restart.timeoutMs, before: before.process }, dependencies);
-  const prove = (version: string, record: UpgradeRecord, isResumed: boolean) =>
-    proveVersion(
-      { ...settings.restart, version, before: record.before, clientName, toolCommand, isResumed },
-      dependencies,
-    );
-  const start = async (version: string, record: UpgradeRecord, isResumed: boolean) => {
+  const start = async (side: "from" | "to", record: UpgradeRecord, isResumed: boolean) => {
     await readConfig();
-    return prove(version, record, isResumed);
+    const outcome = await proveVersion({ ...buildProof(side, record, settings), isResumed }, dependencies);
+    await observeVersion();
+    return outcome;
   };
   /** Guards a step: a supervisor, or a reboot while the sidecar was away, may have started the node since its stop, and then nothing of it is touched. */
   const requireStopped =
@@ -83,7 +81,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
       return done;
     }),
     migrating: (record) => migrateConfig(record, dependencies),
-    proving: (record, isResumed) => start(record.to, record, isResumed),
+    proving: (record, isResumed) => start("to", record, isResumed),
     cleaning: (record) => removeUnlessKept(record),
     "back-stopping": stop,
     "back-programs": requireStopped(async (record) => {
@@ -99,11 +97,28 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
       return done;
     }),
     "back-proving": async (record, isResumed) => {
-      const outcome = await start(record.from, record, isResumed);
+      const outcome = await start("from", record, isResumed);
       if (outcome.ok) await removeUnused(record);
       return outcome;
     },
   };
+}
+
+/** Builds what proves a side of an upgrade: its version, its commit, and the content of its programs. */
+function buildProof(
+  side: "from" | "to",
+  record: UpgradeRecord,
+  {
+    restart,
+    node: { clientName },
+    nodeCli: { command: toolCommand },
+  }: Pick<UpgradeStepsDependencies["settings"], "restart" | "node" | "nodeCli">,
+): Omit<ProofOptions, "isResumed"> {
+  const { before, commits, files, binDirectory } = record;
+  const wanted = { version: parseNodeVersion(record[side]), commit: commits?.[side] };
+  const findOther = async () =>
+    findOtherFile(side === "to" ? files : await hashFiles(files, locateKeptPrograms(record)), binDirectory);
+  return { ...restart, wanted, findOther, before, clientName, toolCommand };
 }
 
 function copyData(

@@ -36,7 +36,7 @@ async function observedFailing() {
   };
   const observer = observeNode(
     { intervalMs: hourMs, signal: stopping.signal },
-    { nodeCli, health: () => now.health, clock, board, log, onChange: () => {} },
+    { nodeCli, commits: () => ({}), health: () => now.health, clock, board, log, onChange: () => {} },
   );
   await readUntil(
     () => asked,

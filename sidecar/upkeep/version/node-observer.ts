@@ -6,9 +6,9 @@ import type { ConditionBoard } from "#status/condition-board.ts";
 import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { NodeCli, NodeCliResult } from "../drivers/node-cli.ts";
-import { parseNodeCliVersion } from "#node/versions.ts";
+import type { ReleaseCommits } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
-import { resolveVersion, type VersionResolution } from "./version-resolution.ts";
+import { isAnotherProgram, resolveVersion, type VersionResolution } from "./version-resolution.ts";
 
 /** Observer of what the node and node_cli report: the version and PruneInfo. */
 export type NodeObserver = Readonly<{
@@ -19,10 +19,8 @@ export type NodeObserver = Readonly<{
   missing: () => string | undefined;
   /** Runs node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
-  /** Whether the tool has been queried at least once. */
-  hasLooked: () => boolean;
-  /** Whether the RPC had its chance to report the version: it was queried, or takes too long to wait for. */
-  hasHeardNode: () => boolean;
+  /** Whether the version is the node's own word, or node and tool had their chance to report it: what is set may be that before an upgrade. */
+  isReady: () => boolean;
   done: Promise<void>;
 }>;
 
@@ -40,6 +38,7 @@ export type NodeObserverDependencies = Readonly<{
   /** Undefined if there is no way to run the tool. */
   nodeCli: NodeCli | undefined;
   health: () => NodeHealth;
+  commits: () => ReleaseCommits;
   clock: Clock;
   board: ConditionBoard;
   log: Logger;
@@ -47,11 +46,13 @@ export type NodeObserverDependencies = Readonly<{
   onChange: () => void;
 }>;
 
-/** Time for which a hanging node is waited for at the start, if something else reports its version. */
+/** Time for which a hanging node or tool is waited for at the start, if something else shows the version. */
 const firstWordMs = 5_000;
 
 /** Interval of the check whether a query is due. */
 const checkMs = 1_000;
+
+const notRun = "node_cli is not run (nodeCli.runner is none): pruning is neither seen nor set.";
 
 const watchedLook: WatchedLook = { what: "The look at node_cli", types: ["NodeCliWorking"] };
 
@@ -62,12 +63,11 @@ const watchedLook: WatchedLook = { what: "The look at node_cli", types: ["NodeCl
  */
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies): NodeObserver {
   const { nodeCli, health, clock, board, onChange } = dependencies;
-  const versions = followVersions(options, health);
+  const versions = followVersions(options, dependencies);
   let lastSummary: string | undefined;
   let answered: NodeCliResult<PruneInfo> | undefined;
   let hasLooked = nodeCli === undefined;
-  let failures = 0;
-  let dueMs = -Infinity;
+  let [failures, dueMs] = [0, -Infinity];
   let nodeAnswered = false;
   const failed = (error: unknown) => {
     hasLooked = true;
@@ -79,14 +79,13 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
   const look = async (signal: AbortSignal) => {
     if (nodeCli === undefined) {
-      const message = "node_cli is not run (nodeCli.runner is none): pruning is neither seen nor set.";
-      board.set({ type: "NodeCliWorking", status: "Unknown", reason: "NotRun", message });
+      board.set({ type: "NodeCliWorking", status: "Unknown", reason: "NotRun", message: notRun });
       return;
     }
     nodeAnswered = answersNow(health());
     versions.heard(await confirmVersion(nodeCli, versions.printed(), signal));
+    hasLooked ||= !signal.aborted;
     const answer = await nodeCli.pruneInfo(signal);
-    hasLooked = true;
     if (signal.aborted) return;
     answered = answer;
     failures = answer.ok ? 0 : failures + 1;
@@ -107,10 +106,14 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     await look(signal);
     dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
   };
-  const intervalMs = Math.min(checkMs, options.intervalMs);
-  const done = poll({ name: "node_cli", failed, intervalMs, signal: options.signal }, lookWhenDue, dependencies);
+  const polling = { ...options, name: "node_cli", failed, intervalMs: Math.min(checkMs, options.intervalMs) };
+  const done = poll(polling, lookWhenDue, dependencies);
   const beganMs = clock.monotonicMs();
-  const hasHeardNode = () => hasBeenPolled(health()) || clock.monotonicMs() - beganMs > firstWordMs;
+  const isReady = () => {
+    const isLate = clock.monotonicMs() - beganMs > firstWordMs;
+    const { version, isRunning = false } = versions.resolve();
+    return (hasBeenPolled(health()) || isLate) && (hasLooked || isRunning || (isLate && version !== undefined));
+  };
   const lookNow = async (signal: AbortSignal) => {
     try {
       await look(signal);
@@ -124,8 +127,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     pruneInfo: () => (answered?.ok === true ? answered.value : undefined),
     missing: () => explainMissing(answered),
     look: lookNow,
-    hasLooked: () => hasLooked,
-    hasHeardNode,
+    isReady,
     done,
   };
 }
@@ -139,7 +141,7 @@ function explainMissing(answer: NodeCliResult<PruneInfo> | undefined): string | 
 /** Follows the version that node_cli prints, and resolves the node's version from that and the other sources. */
 function followVersions(
   { version: setting, clientName, image, toolCommand }: NodeObserverOptions,
-  health: NodeObserverDependencies["health"],
+  { health, commits: known }: Pick<NodeObserverDependencies, "health" | "commits">,
 ) {
   let printed: string | undefined;
   // node_cli's version when the node last reported its own: another one since then means another node.
@@ -155,10 +157,22 @@ function followVersions(
     },
     note,
     resolve: (): VersionResolution => {
-      const { binaryVersion: reported, clientVersion } = health();
-      const isReplaced = reported?.isCurrent === false && isAnotherVersion(printed, printedThen, toolCommand);
+      const { binaryVersion: reported, clientVersion: client, failure } = health();
+      const clientVersion = client === undefined ? undefined : { text: client, isCurrent: failure === undefined };
+      const commits = known();
+      const isReplaced =
+        reported?.isCurrent === false && isAnotherProgram({ now: printed, before: printedThen, toolCommand }, commits);
       const binary = isReplaced ? undefined : reported;
-      return resolveVersion({ binary, setting, nodeCli: printed, toolCommand, clientVersion, clientName, image });
+      return resolveVersion({
+        binary,
+        setting,
+        nodeCli: printed,
+        toolCommand,
+        clientVersion,
+        clientName,
+        image,
+        commits,
+      });
     },
   };
 }
@@ -180,17 +194,6 @@ async function confirmVersion(
   await pause(repeatedAfterMs, signal);
   const again = await nodeCli.version(signal);
   return again.ok && again.value === printed.value ? printed.value : before;
-}
-
-function isAnotherVersion(
-  printed: string | undefined,
-  before: string | undefined,
-  command: string | undefined,
-): boolean {
-  const [now, then] = [printed, before].map((text) =>
-    text === undefined ? undefined : parseNodeCliVersion(text, command),
-  );
-  return now !== undefined && then !== undefined && now.release !== then.release;
 }
 
 function answersNow({ answers, failure }: NodeHealth): boolean {

@@ -55,7 +55,11 @@ export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObs
   return [{ type, status: "False", reason: "Disagreement", message }];
 }
 
-function explainUnknownVersion({ heard }: VersionResolution): string {
+function explainUnknownVersion({ heard, commit }: VersionResolution): string {
   const but = heard.length === 0 ? "nothing shows it" : `${heard.join(", ")}, which names no version of this node`;
-  return `The node's version is not known (${but}). Set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, e.g. 0.16.2.`;
+  const list =
+    commit === undefined
+      ? ""
+      : ` Or list the release with its commit in upgrade.releasesPath: {version, commit: "${commit}"}.`;
+  return `The node's version is not known (${but}). Set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, e.g. 0.16.2.${list}`;
 }

@@ -5,30 +5,32 @@ const reported = (text: string) => ({ text, isCurrent: true });
 const sourceOf = (sources: VersionSources) => resolveVersion(sources).source;
 const last = (text: string) => ({ text, isCurrent: false });
 
-test("the node itself counts before the setting, node_cli and the image; who disagrees is named", () => {
+test("the node itself counts before node_cli, the setting and the image; who disagrees is named", () => {
   const all = {
     binary: reported("0.15.2"),
     setting: "0.15.3",
     nodeCli: "node_cli 0.15.0",
     image: "node:0.15.1",
-    clientVersion: "node/v0.15.4/linux",
+    clientVersion: reported("node/v0.15.4/linux"),
     clientName: "node",
   };
   expect(resolveVersion(all)).toMatchObject({
     source: "debug_protocolVersion",
     version: { release: "0.15.2" },
     disagreements: [
-      "node.version says 0.15.3",
-      "node_cli --version says 0.15.0",
-      "the image's tag says 0.15.1",
       "web3_clientVersion says 0.15.4",
+      "node_cli --version says 0.15.0",
+      "node.version says 0.15.3",
+      "the image's tag says 0.15.1",
     ],
   });
   const { setting, nodeCli, image, clientVersion, clientName } = all;
-  expect(sourceOf({ setting, nodeCli, image, clientVersion, clientName })).toBe("node.version");
-  expect(sourceOf({ nodeCli, image, clientVersion, clientName })).toBe("node_cli --version");
-  expect(sourceOf({ image, clientVersion, clientName })).toBe("the image's tag");
-  expect(sourceOf({ clientVersion, clientName })).toBe("web3_clientVersion");
+  const stale = last("node/v0.15.4/linux");
+  expect(sourceOf({ setting, nodeCli, image, clientVersion, clientName })).toBe("web3_clientVersion");
+  expect(sourceOf({ setting, nodeCli, image, clientVersion })).toBe("node_cli --version");
+  expect(sourceOf({ setting, image, clientVersion: stale, clientName })).toBe("node.version");
+  expect(sourceOf({ image, clientVersion: stale, clientName })).toBe("the image's tag");
+  expect(sourceOf({ clientVersion: stale, clientName })).toBe("web3_clientVersion, before the node stopped answering");
   expect(sourceOf({ clientVersion })).toBeUndefined();
 });
 
@@ -43,9 +45,14 @@ test("while node_cli is another version than the node that runs, no names are ce
     "debug_protocolVersion says 0.15.2, and node_cli --version says 0.16.2; restart the node to finish the upgrade",
   );
   expect(resolveVersion({ ...staged, nodeCli: "node_cli 0.15.9" }).doubt).toBeUndefined();
-  expect(resolveVersion({ setting: "0.16.2", nodeCli: "node_cli 0.15.0" }).doubt).toBe(
-    "node.version says 0.16.2, and node_cli --version says 0.15.0; correct node.version, or start the node",
-  );
+});
+
+test("a setting that the programs contradict casts no doubt on their version", () => {
+  expect(resolveVersion({ setting: "0.15.0", nodeCli: "node_cli 0.16.2" })).toMatchObject({
+    version: { release: "0.16.2" },
+    disagreements: ["node.version says 0.15.0"],
+  });
+  expect(resolveVersion({ setting: "0.15.0", nodeCli: "node_cli 0.16.2" }).doubt).toBeUndefined();
 });
 
 test("what the node said before it went down counts, but not for names", () => {
@@ -63,7 +70,7 @@ test("where nothing is a version of this node, what was heard is kept for the pe
       binary: reported("unknown"),
       nodeCli: "\n",
       image: "evm/node:latest",
-      clientVersion: "Reth/v1.3.12-abc/x86_64-linux",
+      clientVersion: reported("Reth/v1.3.12-abc/x86_64-linux"),
     }),
   ).toEqual({
     disagreements: [],

@@ -1,5 +1,7 @@
 import type { ReportedVersion } from "#health/node-health.ts";
 import {
+  compareProgram,
+  identifyProgram,
   parseBinaryVersion,
   parseClientVersion,
   parseImageVersion,
@@ -7,6 +9,8 @@ import {
   parseNodeVersion,
   findRelease,
   type NodeVersion,
+  type ProgramIdentity,
+  type ReleaseCommits,
 } from "#node/versions.ts";
 
 /** Sources of the node's version. */
@@ -19,16 +23,22 @@ export type VersionSources = Readonly<{
   /** Name or path of the tool, which it may print as its name. */
   toolCommand?: string | undefined;
   /** Answer of `web3_clientVersion`. */
-  clientVersion?: string | undefined;
+  clientVersion?: ReportedVersion | undefined;
   /** Name that `web3_clientVersion` begins with on this node. */
   clientName?: string | undefined;
   image?: string | undefined;
+  /** Releases by their commits, for programs that report no other version. */
+  commits?: ReleaseCommits | undefined;
 }>;
 
 /** Version that counts, its source, and the sources that disagree. */
 export type VersionResolution = Readonly<{
   version?: NodeVersion;
+  /** Commit that the node, else its program, was built from. */
+  commit?: string;
   source?: string;
+  /** Whether the node that runs now reported it. */
+  isRunning?: boolean;
   disagreements: readonly string[];
   /** Reason why the version is not certain enough to rename keys for it, and what to do; such keys stay as they are. */
   doubt?: string;
@@ -39,19 +49,24 @@ export type VersionResolution = Readonly<{
 type Candidate = Readonly<{ source: string; version: NodeVersion }>;
 
 /**
- * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), else from the setting, node_cli, the
- * image's tag, or a `web3_clientVersion` of a known name; lists the sources that disagree. The version that the node reported before it went down counts
- * as long as node_cli's is unchanged, but decides no names of keys: the node may come back as another version. Pure.
+ * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), else from a `web3_clientVersion` of a known name, node_cli, the
+ * setting or the image's tag; lists the sources that disagree. An upgrade may have left the setting behind, so what the node or its programs report counts
+ * before it. The version that the node reported before it went down counts as long as node_cli's is unchanged, but decides no names of keys: the node may
+ * come back as another version. Pure.
  */
 export function resolveVersion(sources: VersionSources): VersionResolution {
-  const candidates = listCandidates(sources);
+  const programs = identifyPrograms(sources);
+  const commit = programs.binary?.commit ?? programs.nodeCli?.commit;
+  const shown = commit === undefined ? {} : { commit };
+  const candidates = listCandidates(sources, programs);
   const [first, ...others] = candidates;
-  if (first === undefined) return { disagreements: [], heard: listHeard(sources) };
+  if (first === undefined) return { ...shown, disagreements: [], heard: listHeard(sources) };
   const disagreements = others
     .filter(({ version }) => version.release !== first.version.release)
     .map(({ source, version }) => `${source} says ${version.text}`);
   const doubt = findDoubt(first, others, sources.binary);
-  return { ...first, disagreements, ...(doubt === undefined ? {} : { doubt }), heard: [] };
+  const isRunning = first.source === sourceNames.binary || first.source === sourceNames.client;
+  return { ...shown, ...first, isRunning, disagreements, ...(doubt === undefined ? {} : { doubt }), heard: [] };
 }
 
 const sourceNames = {
@@ -61,17 +76,40 @@ const sourceNames = {
   nodeCli: "node_cli --version",
   image: "the image's tag",
   client: "web3_clientVersion",
+  lastClient: "web3_clientVersion, before the node stopped answering",
 } as const;
 
-function listCandidates(sources: VersionSources): readonly Candidate[] {
-  const { binary, setting, nodeCli, toolCommand, clientVersion: client, clientName, image } = sources;
-  const { isCurrent = false } = binary ?? {};
+/** Identifies the running node and the installed program, each by its own words. */
+function identifyPrograms({ binary, nodeCli, toolCommand, commits = {} }: VersionSources) {
+  return {
+    binary: identifyProgram(binary?.text, parseBinaryVersion, commits),
+    nodeCli: identifyProgram(nodeCli, (text) => parseNodeCliVersion(text, toolCommand), commits),
+  };
+}
+
+/** Whether a tool's output names another program than an earlier output. */
+export function isAnotherProgram(
+  { now, before, toolCommand }: Readonly<Partial<Record<"now" | "before" | "toolCommand", string | undefined>>>,
+  commits: ReleaseCommits,
+): boolean {
+  const identify = (text: string | undefined) =>
+    identifyProgram(text, (each) => parseNodeCliVersion(each, toolCommand), commits);
+  const [one, other] = [identify(now), identify(before)];
+  return one !== undefined && other !== undefined && compareProgram(one, other) === "other";
+}
+
+function listCandidates(
+  { binary, setting, clientVersion: client, clientName, image }: VersionSources,
+  programs: Readonly<Record<"binary" | "nodeCli", ProgramIdentity | undefined>>,
+): readonly Candidate[] {
+  const ofClient = client && parseClientVersion(client.text, clientName);
   const named: readonly (readonly [string, NodeVersion | undefined])[] = [
-    [isCurrent ? sourceNames.binary : sourceNames.lastBinary, binary && parseBinaryVersion(binary.text)],
+    [binary?.isCurrent === true ? sourceNames.binary : sourceNames.lastBinary, programs.binary?.version],
+    [sourceNames.client, client?.isCurrent === true ? ofClient : undefined],
+    [sourceNames.nodeCli, programs.nodeCli?.version],
     [sourceNames.setting, setting === undefined ? undefined : parseNodeVersion(setting)],
-    [sourceNames.nodeCli, nodeCli === undefined ? undefined : parseNodeCliVersion(nodeCli, toolCommand)],
     [sourceNames.image, image === undefined ? undefined : parseImageVersion(image)],
-    [sourceNames.client, client === undefined ? undefined : parseClientVersion(client, clientName)],
+    [sourceNames.lastClient, client?.isCurrent === false ? ofClient : undefined],
   ];
   return named.flatMap(([source, version]) => (version === undefined ? [] : [{ source, version }]));
 }
@@ -87,9 +125,7 @@ function findDoubt(
   const installed = others.find(({ source }) => source === sourceNames.nodeCli);
   const getNaming = ({ version }: Candidate) => findRelease(version).naming;
   if (installed === undefined || getNaming(installed) === getNaming(first)) return undefined;
-  const isRunning = first.source === sourceNames.binary;
-  const next = isRunning ? "restart the node to finish the upgrade" : "correct node.version, or start the node";
-  return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; ${next}`;
+  return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; restart the node to finish the upgrade`;
 }
 
 /** Lists the answers that were no version of this node, for the person who has to set it. */
@@ -98,7 +134,7 @@ function listHeard({ binary, nodeCli, clientVersion: client, image }: VersionSou
     ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${quoteAnswer(binary.text)}`]),
     ...(nodeCli === undefined || nodeCli.trim() === "" ? [] : [`node_cli --version prints ${quoteAnswer(nodeCli)}`]),
     ...(image === undefined ? [] : [`the image is ${quoteAnswer(image)}`]),
-    ...(client === undefined ? [] : [`web3_clientVersion answers ${quoteAnswer(client)}`]),
+    ...(client === undefined ? [] : [`web3_clientVersion answers ${quoteAnswer(client.text)}`]),
   ];
 }
 

@@ -11,7 +11,7 @@ export type FollowedVersion = Readonly<{
   doubtOfPlace: string | undefined;
 }>;
 
-/** Follows the node's version; returns undefined until it has had its chance to be reported, by the node itself first: nothing is said or done before. */
+/** Follows the node's version; returns undefined until node and tool had their chance to report it: nothing is said or done before. */
 export type VersionStep = () => Promise<FollowedVersion | undefined>;
 
 export function createVersionStep(
@@ -21,16 +21,15 @@ export function createVersionStep(
     place,
     events,
   }: Readonly<{
-    observer: Pick<NodeObserver, "version" | "hasHeardNode" | "hasLooked">;
+    observer: Pick<NodeObserver, "version" | "isReady">;
     place: Pick<NodePlace, "follow">;
     events: EventLog;
   }>,
 ): VersionStep {
   return async () => {
+    if (!observer.isReady()) return undefined;
     const resolution = observer.version();
-    const { version } = resolution;
-    if (!observer.hasHeardNode() || (version === undefined && !observer.hasLooked())) return undefined;
-    const { moved, doubt: doubtOfPlace } = await place.follow(version);
+    const { moved, doubt: doubtOfPlace } = await place.follow(resolution.version);
     noteVersion(resolution, doubtOfPlace, seen, { events });
     return { resolution, moved, doubtOfPlace };
   };

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { hash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -261,4 +261,61 @@ test("wrong settings are reported all at once", async () => {
   });
   expect(status).toBe(1);
   expect(said).toMatch(/ARCHIVE_URL[^]*ATTEMPTS/);
+});
+
+/** A workspace of the family whose snapshots have one top directory, which replaces a part of the data. */
+async function placeOfPart(directory: string, tops: readonly string[] = ["public"]) {
+  const source = join(directory, "source");
+  for (const top of tops) {
+    await mkdir(join(source, top), { recursive: true });
+    await writeFile(join(source, top, "chain"), "of the snapshot");
+  }
+  const file = join(directory, "snapshot.tar.gz");
+  await create({ cwd: source, file, gzip: true }, [...tops]);
+  const here = await place(await readFile(file), directory);
+  await mkdir(join(here.dataPath, ".."), { recursive: true });
+  await writeFile(join(here.dataPath, "../pharos.conf"), "{}");
+  const runGenesis = async () => {
+    for (const name of ["meta_store", "public"]) {
+      await mkdir(join(here.dataPath, name), { recursive: true });
+      await writeFile(join(here.dataPath, name, "chain"), "of genesis");
+    }
+  };
+  return { ...here, runGenesis };
+}
+
+const replace = { GATEHOUSE_RESTORE_REPLACE: "true" };
+
+test("a snapshot that is a part of the data replaces that part after genesis, if that is meant, and puts the old one aside", async () => {
+  await using own = await scratch();
+  await using here = await placeOfPart(own.directory);
+  const early = await here.run(replace);
+  expect(early).toMatchObject({ status: 1, said: expect.stringContaining("genesis has to come before the snapshot") });
+  expect(early.said).toContain("./pharos_cli genesis -c ../pharos.conf");
+  await here.runGenesis();
+  expect((await here.run()).said).toContain("set GATEHOUSE_RESTORE_REPLACE=true");
+  expect(here.server.seen).toEqual([]);
+  const done = await here.run({ ...replace, GATEHOUSE_RESTORE_ARCHIVE_SHA256: "" });
+  expect(done.status, done.said).toBe(0);
+  expect(done.said).toContain("no checksum was given (GATEHOUSE_RESTORE_ARCHIVE_SHA256)");
+  expect(await readFile(join(here.dataPath, "public/chain"), "utf8")).toBe("of the snapshot");
+  expect(await readFile(join(here.dataPath, "meta_store/chain"), "utf8")).toBe("of genesis");
+  const aside = /the data that were there are in (\S+),/.exec(done.said)?.[1] ?? "";
+  expect(await readFile(join(aside, "chain"), "utf8")).toBe("of genesis");
+  expect(await here.run(replace)).toMatchObject({ status: 0, said: expect.stringContaining("was restored at") });
+});
+
+test("data that a process has open are not replaced, and an archive with more than that part is refused", async () => {
+  await using own = await scratch();
+  await using here = await placeOfPart(own.directory, ["public", "keys"]);
+  await here.runGenesis();
+  {
+    await using _open = await open(join(here.dataPath, "public/chain"));
+    const used = await here.run(replace);
+    expect(used).toMatchObject({ status: 1, said: expect.stringContaining(`process ${process.pid} uses`) });
+  }
+  expect((await here.run(replace)).said).toMatch(
+    /holds keys.*; a snapshot of this family has one top directory, public/,
+  );
+  expect(await readFile(join(here.dataPath, "public/chain"), "utf8")).toBe("of genesis");
 });

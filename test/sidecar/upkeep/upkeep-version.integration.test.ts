@@ -6,10 +6,11 @@ import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
 const noRestart = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
 
-/** Puts a node_cli in place that prints what it is given for `prune … --get`, and knows no `--version`. */
-async function nodeCliPrints(node: FakeNode, pruneInfo: string): Promise<void> {
+/** Puts a node_cli in place that prints what it is given for `prune … --get`, and for `--version` if it knows that. */
+async function nodeCliPrints(node: FakeNode, pruneInfo: string, version?: string): Promise<void> {
   const path = join(node.binDirectory, "node_cli");
-  await writeFile(path, `#!/bin/sh\n[ "$1" = prune ] || exit 2\ncat <<'END'\n${pruneInfo}\nEND\n`);
+  const own = version === undefined ? "exit 2" : `{ echo "${version}"; exit; }`;
+  await writeFile(path, `#!/bin/sh\n[ "$1" = prune ] || ${own}\ncat <<'END'\n${pruneInfo}\nEND\n`);
   await chmod(path, 0o755);
 }
 
@@ -92,4 +93,18 @@ test("pruning that is on but does not move while blocks come is reported, until 
   ]);
   await nodeCliPrints(node, pruneInfo(600));
   expect((await upkeep.reason("PruneAdvancing", "Advancing")).message).toBe("Versions before 600 are pruned.");
+});
+
+test("a node.version that an upgrade left behind renames nothing after a restart of the sidecar, while the node's own word is still to come", async () => {
+  await using node = await createFakeNode(
+    driftedConfig.replaceAll("pamir_cetina", "storage_cetina").replace("enable_storage", "storage_enable"),
+  );
+  await nodeCliPrints(node, pruneInfo(1), "node_cli v0.16.2");
+  await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_VERSION: "0.15.0" });
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  expect(upkeep.board.get("VersionAgreed")?.message).toBe(
+    "The node's version is 0.16.2 (node_cli --version). But node.version says 0.15.0; correct node.version or finish the upgrade.",
+  );
+  expect(await node.config()).not.toContain("pamir");
+  expect(upkeep.events.list().filter(({ message }) => message.includes("pamir"))).toEqual([]);
 });

@@ -73,7 +73,7 @@ test("the bin directory itself is no release", async () => {
   const settings = { nodeCli: { command: "node_cli" } } as Parameters<typeof readRelease>[1]["settings"];
   const reported = await readRelease(
     { source: join(root, "release") },
-    { settings, layout: resolveNodeLayout({ workspace: root }), signal },
+    { settings, layout: resolveNodeLayout({ workspace: root }), commits: () => ({}), signal },
   );
   expect(reported).toContain("is the node's bin directory");
 });

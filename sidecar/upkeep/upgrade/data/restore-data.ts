@@ -1,5 +1,5 @@
-import { mkdir, rename, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { mkdir, readdir, rename, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
@@ -35,7 +35,7 @@ export async function copySnapshot(
 
 async function unpackSnapshot(
   archive: string,
-  { copy }: UpgradeStore,
+  { path, copy }: UpgradeStore,
   { timeoutMs, signal }: CopyOptions,
   log: Logger,
 ): Promise<void> {
@@ -46,7 +46,16 @@ async function unpackSnapshot(
   await clearTree(place);
   await unpackArchive({ archive: { strip: 0, limitBytes }, progressMs }, place, { log, signal: ends });
   await syncTree(tree, ends);
-  await rename(tree, copy);
+  // A published snapshot has the directory that it replaces, and nothing next to it.
+  const top = basename(path);
+  const names = await readdir(tree);
+  const isInside = names.every((name) => name === top);
+  if (!isInside && names.includes(top)) {
+    throw new Error(
+      `${archive} has ${names.join(", ")} at its top, and only ${top} is replaced; restore a directory instead`,
+    );
+  }
+  await rename(isInside ? join(tree, top) : tree, copy);
   await syncDirectory(dirname(copy));
 }
 

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { judgeForks, type ForkSituation } from "./fork-schedule.ts";
+import { readReleaseList, type Fork } from "./release-list.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const weekSeconds = (7 * dayMs) / 1_000;
+const epochs = { startMs: Date.parse("2026-01-01T00:00:00Z"), lengthMs: 4 * hourMs };
+const early: Fork = { name: "Net-260101", version: 10, epoch: 0, commit: "aaaaaaaaa" };
+const march: Fork = { name: "Net-260301", version: 12, epoch: 354, commit: "bbbbbbbbb" };
+const atMarch = epochs.startMs + 354 * epochs.lengthMs;
+
+const judge = (more: Partial<ForkSituation>) =>
+  judgeForks(
+    { own: [early], published: [march, early], commit: undefined, epochs, nowMs: atMarch - 3 * dayMs, ...more },
+    weekSeconds,
+  );
+
+test("a fork that the programs do not know is said days ahead, by epoch and time, and once it has begun", () => {
+  expect(judge({})).toMatchObject({
+    status: "False",
+    reason: "TooOldSoon",
+    message:
+      "The next fork is at epoch 354, in 3 days (2026-03-01T00:00Z): spec 12 (Net-260301); this node has spec 10. Upgrade it before, programs and VERSION: gatehouse upgrade.",
+  });
+  expect(judge({ nowMs: atMarch - 20 * dayMs })).toMatchObject({ reason: "Sufficient" });
+  expect(judge({ nowMs: atMarch })).toMatchObject({
+    reason: "TooOld",
+    message: expect.stringContaining("From epoch 354 on the chain needs spec 12 (Net-260301), which has begun"),
+  });
+});
+
+test("a node that knows the next fork is right, and says when that is", () => {
+  expect(judge({ own: [early, march] })).toMatchObject({
+    status: "True",
+    message:
+      "The next fork is at epoch 354, in 3 days (2026-03-01T00:00Z): spec 12 (Net-260301); this node has spec 12.",
+  });
+  expect(judge({ own: [early, march], nowMs: atMarch })).toMatchObject({
+    status: "True",
+    message: "No fork is to come by the schedule; this node has spec 12.",
+  });
+});
+
+test("programs count by the commit that a fork names, not by a VERSION file that was replaced without them", () => {
+  expect(judge({ own: [early, march], commit: "aaaaaaaaa1" })).toMatchObject({ reason: "TooOldSoon" });
+  expect(judge({ own: undefined, commit: "bbbbbbb" })).toMatchObject({ status: "True" });
+  expect(judge({ own: undefined, commit: "ccccccc" })).toMatchObject({ status: "Unknown", reason: "NotCompared" });
+});
+
+test("where nobody knows when epoch 0 began, the epoch alone is said", () => {
+  expect(judge({ epochs: undefined })).toMatchObject({
+    status: "Unknown",
+    message: expect.stringMatching(/^From epoch 354 on the chain needs spec 12.*set upgrade\.epochZeroMs/),
+  });
+  expect(judge({ epochs: undefined, own: [march] })).toMatchObject({ status: "True" });
+});
+
+test("a schedule is read by its form, and one that is damaged says where", () => {
+  const schedule = { "Net-260301": { version: 12, epoch: 354, commit: "bbbbbbbbb" } };
+  expect(readReleaseList(schedule)).toEqual({ ok: true, value: { releases: [], forks: [march] } });
+  expect(readReleaseList({ "Net-260301": { version: 12 } })).toEqual({
+    ok: false,
+    problems: [expect.stringContaining("Net-260301.epoch")],
+  });
+});

@@ -1,0 +1,78 @@
+import type { ConditionReport } from "#status/condition.ts";
+import { isSameCommit } from "#node/versions.ts";
+import type { Fork } from "./release-list.ts";
+
+/** Forks by what lists them, and what is known of the node and of time. */
+export type ForkSituation = Readonly<{
+  /** Schedule next to the node's programs; undefined if it can't be read. */
+  own: readonly Fork[] | undefined;
+  /** Schedule that the operator names. */
+  published: readonly Fork[];
+  /** Commit of the running programs. */
+  commit: string | undefined;
+  /** Wall time at which epoch 0 began, and the length of an epoch; undefined if the former is not known. */
+  epochs: Readonly<{ startMs: number; lengthMs: number }> | undefined;
+  nowMs: number;
+}>;
+
+const type = "VersionSufficient";
+const dayMs = 86_400_000;
+
+/** Judges whether the programs know the forks that are listed: those that have begun, and those to come. Pure. */
+export function judgeForks(situation: ForkSituation, warnBeforeSeconds: number): ConditionReport<typeof type> {
+  const { own, published, epochs, nowMs } = situation;
+  const names = new Set(published.map(({ name }) => name));
+  const all = [...(own ?? []).filter(({ name }) => !names.has(name)), ...published].toSorted(
+    (one, other) => one.epoch - other.epoch,
+  );
+  const spec = findSpec(all, situation);
+  if (spec === undefined) {
+    const message =
+      "Which spec the node's programs have is not known: no fork names their commit, and they have no VERSION file.";
+    return { type, status: "Unknown", reason: "NotCompared", message };
+  }
+  const has = `this node has spec ${spec}`;
+  const missing = all.filter(({ version }) => version > spec);
+  const [first] = missing;
+  if (epochs === undefined) {
+    if (first === undefined)
+      return { type, status: "True", reason: "Sufficient", message: `No later fork is listed; ${has}.` };
+    const message = `${describeFork(first)}, and ${has}. When that epoch begins is not known: set upgrade.epochZeroMs (GATEHOUSE_SIDECAR_UPGRADE_EPOCH_ZERO_MS).`;
+    return { type, status: "Unknown", reason: "NotCompared", message };
+  }
+  const findStart = ({ epoch }: Fork) => epochs.startMs + epoch * epochs.lengthMs;
+  const passed = missing.findLast((fork) => findStart(fork) <= nowMs);
+  if (passed !== undefined) {
+    const message = `${describeFork(passed)}, which has begun, and ${has}. Upgrade it now, programs and VERSION.`;
+    return { type, status: "False", reason: "TooOld", message };
+  }
+  const next = all.find((fork) => findStart(fork) > nowMs);
+  if (next === undefined) {
+    return { type, status: "True", reason: "Sufficient", message: `No fork is to come by the schedule; ${has}.` };
+  }
+  const message = `The next fork is ${describeStart(findStart(next), next, nowMs)}; ${has}.`;
+  if (first === undefined) return { type, status: "True", reason: "Sufficient", message };
+  const upgrade = `${message} Upgrade it before, programs and VERSION: gatehouse upgrade.`;
+  return findStart(first) - nowMs <= warnBeforeSeconds * 1_000
+    ? { type, status: "False", reason: "TooOldSoon", message: upgrade }
+    : { type, status: "True", reason: "Sufficient", message: upgrade };
+}
+
+/** Finds the newest spec that the programs know: that of the fork which names their commit, else the last of the schedule next to them. */
+function findSpec(all: readonly Fork[], { own, commit }: ForkSituation): number | undefined {
+  const named = all.filter(
+    (fork) => commit !== undefined && fork.commit !== undefined && isSameCommit(fork.commit, commit),
+  );
+  const known = named.length > 0 ? named : (own ?? []);
+  return known.length === 0 ? undefined : Math.max(...known.map(({ version }) => version));
+}
+
+function describeFork({ version, epoch, name }: Fork): string {
+  return `From epoch ${epoch} on the chain needs spec ${version} (${name})`;
+}
+
+function describeStart(startMs: number, { epoch, version, name }: Fork, nowMs: number): string {
+  const days = Math.floor((startMs - nowMs) / dayMs);
+  const left = days < 1 ? "within a day" : `in ${days} day${days === 1 ? "" : "s"}`;
+  return `at epoch ${epoch}, ${left} (${new Date(startMs).toISOString().slice(0, 16)}Z): spec ${version} (${name})`;
+}

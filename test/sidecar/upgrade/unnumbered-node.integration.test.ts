@@ -1,0 +1,143 @@
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { create } from "tar";
+import { expect, test } from "vitest";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { upgradeDevnet } from "../../support/node/settled-devnet.ts";
+import { runFakeUpkeep, waitUntilFakeSettled } from "../../support/node/settled-fake-node.ts";
+import { restoreData } from "./restore-data/run-restore.ts";
+
+/** Has the node of a directory report no version by its RPC. */
+async function silence(directory: string): Promise<void> {
+  const path = join(directory, "node-process.cjs");
+  const program = await readFile(path, "utf8");
+  await writeFile(path, program.replace("debug_protocolVersion: protocolVersion,", ""));
+}
+
+/** Starts a node of 0.15.0 whose tool alone reports a version, and makes a release of 0.16.2 next to it. */
+async function startSilentNode(): Promise<Readonly<{ node: FakeNode; release: string }>> {
+  const node = await createFakeNode();
+  await node.install("0.15.0");
+  await silence(node.binDirectory);
+  const release = await node.release("0.16.2", "good");
+  await silence(release);
+  await node.start();
+  return { node, release };
+}
+
+test("an upgrade that is verified is not undone by a node.version that still names the version before", async () => {
+  await using resources = new AsyncDisposableStack();
+  const { node, release } = await startSilentNode();
+  resources.use(node);
+  const upkeep = resources.use(await runFakeUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.15.0" }));
+  await waitUntilFakeSettled(upkeep);
+  const shown = await upgradeDevnet(upkeep, release, { dryRun: true });
+  expect(shown.printed).toContain(
+    "node.version is fixed to 0.15.0; once 0.16.2 runs, set GATEHOUSE_SIDECAR_NODE_VERSION to 0.16.2, or remove it",
+  );
+  await upgradeDevnet(upkeep, release);
+  await upkeep.reason("UpgradeProved", "Proved");
+  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  expect(await node.config()).toContain("storage_cetina_job_name");
+  expect(await node.running()).toContain("storage_cetina_job_name");
+  expect(upkeep.board.get("VersionAgreed")?.message).toContain("The node's version is 0.16.2 (node_cli --version).");
+  const writes = upkeep.events.list().filter(({ kind }) => kind === "write");
+  expect(new Set(writes.map(({ why }) => why))).toEqual(new Set(["the upgrade from 0.15.0 to 0.16.2"]));
+});
+
+const oldCommit = "f301031a9";
+const newCommit = "d6d98fd33";
+
+/** Settings for a fake node of the family whose programs report a commit: the fake's own tools, at the fake's own places. */
+const ofFamily = ({ binDirectory }: FakeNode) => ({
+  GATEHOUSE_SIDECAR_NODE_FAMILY: "pharos",
+  GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(binDirectory, "node.conf"),
+  GATEHOUSE_SIDECAR_NODE_CLI_COMMAND: "node_cli",
+  GATEHOUSE_SIDECAR_OPS_STOP: JSON.stringify(["sh", "-c", "cd bin && ./ops stop --force"]),
+  GATEHOUSE_SIDECAR_OPS_START: JSON.stringify(["sh", "-c", "cd bin && ./ops start"]),
+});
+
+async function writeProgram(path: string, prints: string): Promise<void> {
+  await writeFile(path, `#!/bin/sh\n[ "$1" = --version ] && echo "${prints}"\n`);
+  await chmod(path, 0o755);
+}
+
+/** Starts a node that reports the commit of 0.12.2, and makes a release with a commit that no table has; `isSilent`: only its program reports it. */
+async function startCommitNode(kind: "good" | "corrupting", { isSilent }: Readonly<{ isSilent: boolean }>) {
+  const node = await createFakeNode();
+  await node.install(oldCommit);
+  await writeProgram(join(node.binDirectory, "pharos_light"), oldCommit);
+  await writeFile(join(node.binDirectory, "VERSION"), `{"Net-1":{"version":12,"epoch":1,"commit":"${oldCommit}"}}`);
+  const release = await node.release(newCommit, kind);
+  await writeProgram(join(release, "pharos_light"), `${newCommit}-dirty`);
+  if (isSilent) for (const directory of [node.binDirectory, release]) await silence(directory);
+  else await writeProgram(join(release, "pharos_light"), newCommit);
+  await node.start();
+  return { node, release };
+}
+
+test.each([
+  { isSilent: false, to: newCommit },
+  { isSilent: true, to: `${newCommit}-dirty` },
+])(
+  "a node that reports a commit is upgraded to programs of an unknown release, whose VERSION file is missing: %o",
+  async ({ isSilent, to }) => {
+    await using resources = new AsyncDisposableStack();
+    const { node, release } = await startCommitNode("good", { isSilent });
+    resources.use(node);
+    const upkeep = resources.use(await runFakeUpkeep(node, ofFamily(node)));
+    await waitUntilFakeSettled(upkeep);
+    const before = await node.config();
+    const shown = await upgradeDevnet(upkeep, release, { dryRun: true });
+    expect(shown.printed).toContain(`from 0.12.2 to ${to}.`);
+    expect(shown.printed).toContain(`the release has no VERSION, so the one in ${node.binDirectory} stays`);
+    await upgradeDevnet(upkeep, release);
+    await upkeep.reason("UpgradeProved", "Proved");
+    await upkeep.reason("VersionAgreed", "VersionUnknown");
+    expect(upkeep.board.get("VersionAgreed")?.message).toContain(`upgrade.releasesPath: {version, commit: "${to}"}`);
+    expect([await node.version(), await node.config()]).toEqual([newCommit, before]);
+    expect(await readFile(join(node.binDirectory, "VERSION"), "utf8")).toContain(oldCommit);
+  },
+);
+
+test("programs that do not start are rolled back, and the old ones are judged by their commit; those that show none are not tried", async () => {
+  await using resources = new AsyncDisposableStack();
+  const { node, release } = await startCommitNode("corrupting", { isSilent: true });
+  resources.use(node);
+  const upkeep = resources.use(await runFakeUpkeep(node, ofFamily(node)));
+  await waitUntilFakeSettled(upkeep);
+  const starts = await node.starts();
+  await writeProgram(join(release, "pharos_light"), "Usage: …");
+  expect((await upgradeDevnet(upkeep, release)).printed).toContain(
+    `problem: ${join(release, "pharos_light")} --version does not show which programs these are`,
+  );
+  await writeProgram(join(release, "pharos_light"), oldCommit);
+  expect((await upgradeDevnet(upkeep, release)).printed).toContain("problem: the node is 0.12.2 already");
+  expect(await node.starts()).toBe(starts);
+  await writeProgram(join(release, "pharos_light"), newCommit);
+  await upgradeDevnet(upkeep, release);
+  await upkeep.reason("UpgradeProved", "RolledBack");
+  expect(await node.version()).toBe(oldCommit);
+});
+
+test("a published snapshot replaces the one directory that it has, and leaves the rest of the data", async () => {
+  await using resources = new AsyncDisposableStack();
+  const { node, release } = await startCommitNode("good", { isSilent: false });
+  resources.use(node);
+  const upkeep = resources.use(await runFakeUpkeep(node, ofFamily(node)));
+  await waitUntilFakeSettled(upkeep);
+  await mkdir(join(release, "public"));
+  await writeFile(join(release, "public", "blocks"), "of the snapshot");
+  const archive = join(node.workspace, "snapshot.tar.gz");
+  await create({ cwd: release, file: archive, gzip: true }, ["public"]);
+  expect((await restoreData(upkeep, archive)).printed).toContain(
+    `problem: ${join(node.workspace, "data", "public")}, which the archive replaces, is not there`,
+  );
+  await mkdir(join(node.workspace, "data", "public"));
+  await writeFile(join(node.workspace, "data", "meta"), "of genesis");
+  await restoreData(upkeep, archive);
+  await upkeep.reason("UpgradeProved", "Proved");
+  expect(await readFile(join(node.workspace, "data", "public", "blocks"), "utf8")).toBe("of the snapshot");
+  expect(await readFile(join(node.workspace, "data", "meta"), "utf8")).toBe("of genesis");
+});
