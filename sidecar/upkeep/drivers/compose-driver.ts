@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { runProcess } from "#daemon/process/bounded-process.ts";
+import { composeRestart } from "../../settings/drivers.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
 /** Commands of a compose deployment, and the directory of its file. */
@@ -14,6 +15,9 @@ export type ComposeDriverOptions = Readonly<{
   psTimeoutMs: number;
 }>;
 
+/** Seconds that the node has to stop: Compose before 2.19 gives 10 at a restart, whatever the file's `stop_grace_period` is. */
+const stopTimeoutSeconds = 300;
+
 /** Output of a command that is kept for a message, or read. */
 const outputLimitBytes = 1_048_576;
 
@@ -23,9 +27,13 @@ const listed = z.object({ State: z.string() });
 /** States of a container whose process is there, or soon will be for the first time. */
 const alive: ReadonlySet<string> = new Set(["running", "paused", "created"]);
 
-/** Restarts a container deployment with `docker compose restart` (specification, "Node command line"). */
+/**
+ * Restarts a container deployment with `docker compose restart` (specification, "Node command line"): of the node's service alone where that is
+ * named, because the command by itself restarts all services of the file, the sidecar among them.
+ */
 export function createComposeDriver(options: ComposeDriverOptions): NodeDriver {
-  const { command, directory, timeoutMs } = options;
+  const { directory, timeoutMs } = options;
+  const command = buildRestart(options);
   return {
     name: "compose",
     restart: async (signal) => {
@@ -45,6 +53,14 @@ export function createComposeDriver(options: ComposeDriverOptions): NodeDriver {
     },
     runs: (signal) => checkRunning(options, signal),
   };
+}
+
+/** Builds the command of a restart; one that an operator wrote is taken as it is. */
+function buildRestart({ command, service }: ComposeDriverOptions): readonly string[] {
+  const isDefault =
+    command.length === composeRestart.length && composeRestart.every((word, at) => word === command[at]);
+  if (!isDefault || service === undefined) return command;
+  return [...command, "--timeout", String(stopTimeoutSeconds), service];
 }
 
 /** Checks whether a container of the service is alive; `unknown` if compose does not say. */
