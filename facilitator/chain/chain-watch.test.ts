@@ -16,6 +16,8 @@ const options = {
 } as const;
 const nowMs = 1_800_000_000_000;
 
+const quote = async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
+
 /** A node as the watch queries it; `has` is the token's answer at its head, and `ageMs` the age of that. */
 function createNode() {
   const node = { isSyncing: false, ageMs: 1_000, has: "0x" as Hex, balance: 10n ** 18n };
@@ -28,9 +30,7 @@ function createNode() {
   } satisfies Partial<Chain> as unknown as Chain;
   const warned: unknown[] = [];
   const log = { warn: (facts: unknown) => warned.push(facts), error: (facts: unknown) => warned.push(facts) };
-  const quote = async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
-  const start = () =>
-    startChainWatch(options, { chain, fees: { quote }, clock: () => nowMs, log: log as never });
+  const start = () => startChainWatch(options, { chain, fees: { quote }, clock: () => nowMs, log: log as never });
   return { node, start, warned };
 }
 
@@ -59,5 +59,8 @@ it("does not end the start for a signer without gas, whose reason says what to s
   const { node, start } = createNode();
   Object.assign(node, { has: separator, balance: 0n });
   await using watch = await start();
-  expect(watch.checks().signer).toEqual({ ok: false, message: expect.stringMatching(/holds 0 to pay for gas.* send it more/) });
+  expect(watch.checks().signer).toEqual({
+    ok: false,
+    message: expect.stringMatching(/holds 0 to pay for gas.* send it more/),
+  });
 });
