@@ -119,7 +119,9 @@ export async function createFacilitator(
   const about = { chainId: chainOptions.id, rpcUrl, nativeDecimals: chainOptions.nativeDecimals, gasLimit };
   const watching = { ...about, signer: signer.address, assets: [...assets.values()] };
   const watch = resources.use(
-    await startStep(`the node at ${new URL(rpcUrl).origin}`, () => startChainWatch(watching, { chain, fees, log })),
+    await startStep(`the node at ${new URL(rpcUrl).origin}`, () =>
+      startChainWatch(watching, { chain, fees, clock, log }),
+    ),
   );
   const gas = createGasLimits(
     { ...settlement, entriesMax: settlement.inFlightMax },

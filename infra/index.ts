@@ -1,11 +1,15 @@
-import { getProject, getRootDirectory, getStack, RunError } from "@pulumi/pulumi";
+import { getProject, getRootDirectory, getStack, RunError, runtime } from "@pulumi/pulumi";
 import { parseConfig } from "./stack-config.ts";
 import { deployStack } from "./deploy-stack.ts";
 import { readImageArchitecture } from "./docker/engine.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
-import { confPath } from "./services/node/node-layout.ts";
+import { locateConf } from "./services/node/node-layout.ts";
+import { chooseNodeFamily } from "./services/node/node-image.ts";
 import { findUnnamedImages } from "./services/stack-images.ts";
 import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
+import { createEngineClient } from "./preflight/engine-client.ts";
+import { replaceHealthWait } from "./docker/health-wait.ts";
+import { listUnreadyServices } from "./docker/unready-services.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { deploymentSecret, readStackConfiguration } from "./config/pulumi-config.ts";
 import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs } from "./stack-outputs.ts";
@@ -19,12 +23,17 @@ if (config.target === "docker") {
   prepareImages(getRootDirectory(), { images: findUnnamedImages(config), architecture });
 }
 const watch = watchInterruptions({ project, stack: getStack() });
+const engine =
+  config.target === "docker"
+    ? createEngineClient(config.dockerEngine, process.env["DOCKER_CERT_PATH"] !== undefined)
+    : undefined;
+if (engine !== undefined) replaceHealthWait({ engine, isLiveEnough: config.nodeImage !== undefined });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 
 const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
 const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
 const watchedAtPreview = await watch.end();
-const nodeConf = config.nodeImage === undefined ? undefined : confPath;
+const nodeConf = config.nodeImage === undefined ? undefined : locateConf(chooseNodeFamily(config));
 if (nodeConf !== undefined) await watch.warnOfNewConfPath(`${prefix}-node`);
 
 /** The stack's outputs. One that is undefined is left out: Pulumi would warn of it at each update. */
@@ -34,6 +43,10 @@ export default {
   ...(grafana === undefined ? {} : { grafana }),
   /** Digests of the services' settings and files, for `gatehouse doctor --drift`. */
   configuration: deployed.configuration,
+  /** Services that run and are not ready yet, with their reasons; a node that syncs for days keeps no update waiting. */
+  ...(engine === undefined || runtime.isDryRun()
+    ? {}
+    : { notReady: deployed.ready.apply(() => listUnreadyServices(engine, prefix)) }),
   /** Names of the resources that the next preview watches. */
   watchedAtPreview,
   /** Path of a real node's node.conf in its container; earlier releases kept it among the programs and had no such output. */

@@ -61,7 +61,8 @@ export function watchInterruptions({
     if (what === undefined) return undefined;
     watched.push(name);
     const changedFiles = async () => findChangedFiles((await given)[findServiceOfLive(name) ?? ""]?.files, props);
-    return { props, opts: { ...opts, hooks: createHooks({ what, resource, name, deployed, changedFiles }) } };
+    const hooks = { ...opts.hooks, ...createHooks({ what, resource, name, deployed, changedFiles }) };
+    return { props, opts: { ...opts, hooks } };
   });
   return {
     warnOfNewConfPath: async (node) => {

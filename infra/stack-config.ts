@@ -6,6 +6,7 @@ import { findOwnDatabaseProblems } from "./services/postgres-spec.ts";
 import { findObservabilityProblems } from "./services/observability/observability-args.ts";
 import { findPeerProblems } from "./services/node/peers.ts";
 import { findNodeKeyProblems } from "./services/node/node-keys.ts";
+import { chooseNodeFamily, findNodeImageProblems, hasEntryPoint } from "./services/node/node-image.ts";
 import { findNodeVersionProblems } from "./services/node/node-version.ts";
 import { findPushgatewayProblems } from "./services/push-target.ts";
 import { findImageKey } from "./services/row-keys.ts";
@@ -31,11 +32,18 @@ export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig 
   const values = Object.fromEntries(given.map(([key, text]) => [key, fromText(key, text)]));
   const parsed = configSchema.safeParse(values);
   if (parsed.success) {
-    const problems = findContradictions(parsed.data);
+    const config = withFamilyDefaults(parsed.data);
+    const problems = findContradictions(config);
     if (problems.length > 0) throw new ConfigError(problems);
-    return Object.freeze(parsed.data);
+    return Object.freeze(config);
   }
   throw new ConfigError(parsed.error.issues.flatMap((issue) => describe(issue, raw)));
+}
+
+/** Adds what the family of the node's image decides, unless the stack says otherwise. */
+function withFamilyDefaults(config: StackConfig): StackConfig {
+  const { user } = chooseNodeFamily(config).image;
+  return hasEntryPoint(config) && user !== undefined ? { ...config, nodeUser: config.nodeUser ?? user } : config;
 }
 
 const shape: Readonly<Record<string, z.ZodType>> = configSchema.shape;
@@ -96,6 +104,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
     ...findPeerProblems(config),
     ...findPushgatewayProblems(config),
     ...findNodeKeyProblems(config),
+    ...findNodeImageProblems(config),
     ...findPublicWayProblems(config),
     ...findTrustedProxiesProblems(config),
     ...findReplicationProblems(config),

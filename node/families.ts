@@ -44,10 +44,18 @@ export type ImageManners = Readonly<{
   variables?: Readonly<{ keysPassword: string; portalPassword: string; config: string; genesis: string; keys: string }>;
   /** Finds the version in a tag that is no bare version, and the commit: its two groups. */
   tag?: RegExp;
+  /** Directory of `meta_path`, relative to the workspace. */
+  metaPath: string;
+  /** File that genesis is made from, relative to the workspace. */
+  genesisPath?: string;
   /** Directory below the data path whose presence shows that genesis has run. */
   genesisMark?: string;
   /** Open files that the node's process needs. */
   openFiles?: number;
+  /** Number of an unprivileged user that it runs as; absent: only the operator knows one. */
+  user?: number;
+  /** Command in it that succeeds while the node's HTTP port is open. */
+  healthCommand?: readonly string[];
 }>;
 
 /** Rows of {@link nodeFamilies}; the first is the one that is taken where nothing shows another. */
@@ -60,7 +68,7 @@ const generic: NodeFamily = {
   configPlaces: ["bin/node.conf"],
   pathsFrom: "config-directory",
   nodeDirectory: "node",
-  image: { programs: "volume", configArgument: "./node.conf" },
+  image: { programs: "volume", configArgument: "./node.conf", metaPath: "data/meta" },
   versionedBy: "release",
   commits: {},
   chain: findChainTraits(undefined),
@@ -86,8 +94,12 @@ const pharos: NodeFamily = {
       keys: "KEYS_DIR",
     },
     tag: /(?:^|[_-])v(\d+\.\d+\.\d+)_([0-9a-f]{7,40})(?:[_-]|$)/,
+    metaPath: "data",
+    genesisPath: "genesis.conf",
     genesisMark: "meta_store",
     openFiles: 10_000_000,
+    user: 1_000,
+    healthCommand: ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"],
   },
   versionedBy: "commit",
   commits: { f301031a: "0.12.2" },

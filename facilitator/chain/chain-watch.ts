@@ -34,11 +34,11 @@ const failedWatchIntervalMs = 500;
  * Keeps checking whether the node answers, whether it is on the right chain, and whether the signer can pay for gas. A
  * node that does not answer at the start may do so later.
  *
- * @throws {StartupError} when the node answers and is on another chain, or has other tokens there.
+ * @throws {StartupError} when the node answers and is on another chain, or has other tokens there although it is not behind.
  */
 export async function startChainWatch(
   options: ChainWatchOptions,
-  { chain, fees, log }: Readonly<{ chain: Chain; fees: FeeQuotes; log: Logger }>,
+  { chain, fees, clock, log }: Readonly<{ chain: Chain; fees: FeeQuotes; clock: () => number; log: Logger }>,
 ): Promise<ChainWatch> {
   const { signer, nativeDecimals, gasLimit } = options;
   const rpc = new URL(options.rpcUrl).origin;
@@ -50,7 +50,7 @@ export async function startChainWatch(
 
   const look = async (): Promise<void> => {
     try {
-      if (!isRightChain) await checkChainIdentity(options, chain);
+      if (!isRightChain) await checkChainIdentity(options, { chain, clock });
       isRightChain = true;
       const [held, { maxFeePerGas }] = await Promise.all([chain.balance(signer), fees.quote()]);
       balance = held;
@@ -113,13 +113,19 @@ function checkSigner(
 /** Chain and tokens that the settings describe. */
 type ExpectedChain = Readonly<{ chainId: number; rpcUrl: string; assets: readonly AcceptedAsset[] }>;
 
+/** Age of the newest block from which the node is behind its chain, which may have the tokens later. */
+const headAgeMaxMs = 120_000;
+
 /**
  * Checks that the node is on the chain that the settings name, and that its tokens are the ones that they describe.
  *
  * @throws {StartupError} when that is not so: no payment could be settled, and waiting would not help.
- * @throws {ChainError} when the node can't say.
+ * @throws {ChainError} when the node can't say, or is behind its chain and has no such tokens yet.
  */
-async function checkChainIdentity({ chainId, rpcUrl, assets }: ExpectedChain, chain: Chain): Promise<void> {
+async function checkChainIdentity(
+  { chainId, rpcUrl, assets }: ExpectedChain,
+  { chain, clock }: Readonly<{ chain: Chain; clock: () => number }>,
+): Promise<void> {
   const found = await chain.id();
   if (found !== chainId) {
     const where = new URL(rpcUrl).origin;
@@ -127,7 +133,22 @@ async function checkChainIdentity({ chainId, rpcUrl, assets }: ExpectedChain, ch
       `the node at ${where} is on chain ${found}, chain.id is ${chainId}; correct chain.rpcUrl or chain.id.`,
     );
   }
-  await Promise.all(assets.map((asset) => checkAsset(asset, chainId, chain)));
+  try {
+    await Promise.all(assets.map((asset) => checkAsset(asset, chainId, chain)));
+  } catch (error) {
+    const behind = error instanceof StartupError ? await describeBehind(chain, clock) : undefined;
+    if (behind === undefined) throw error;
+    const [problem = ""] = (error as StartupError).problems;
+    throw new ChainError("bad_answer", `${behind}; until it has caught up, ${problem}`);
+  }
+}
+
+/** Describes why the node's state is an old one, in the same words at each look; undefined if it is not. */
+async function describeBehind(chain: Chain, clock: () => number): Promise<string | undefined> {
+  if (await chain.syncing()) return "the node is syncing";
+  const { timestamp } = await chain.head();
+  const isOld = clock() - timestamp * 1_000 > headAgeMaxMs;
+  return isOld ? `the node's newest block is more than ${headAgeMaxMs / 1_000} s old` : undefined;
 }
 
 async function checkAsset(asset: AcceptedAsset, chainId: number, chain: Chain): Promise<void> {

@@ -55,6 +55,8 @@ type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number }>;
 export type Chain = Readonly<{
   id: () => Promise<number>;
   head: () => Promise<Head>;
+  /** Whether the node says that it is still syncing; one that does not know the method does not. */
+  syncing: () => Promise<boolean>;
   /** In wei. */
   balance: (account: Hex) => Promise<bigint>;
   /** Counts the account's transactions in blocks; with `pending`, those in the node's pool as well. */
@@ -86,6 +88,10 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
   return {
     id: () => query("eth_chainId", [], hexCount),
     head: () => query("eth_getBlockByNumber", ["latest", false], headSchema),
+    syncing: async () => {
+      const answer = await call("eth_syncing", []);
+      return answer.ok && answer.result !== false;
+    },
     balance: (account) => query("eth_getBalance", [account, "latest"], hexQuantity),
     transactionCount: (account, block) => query("eth_getTransactionCount", [account, block], hexCount),
     priorityFee: () => query("eth_maxPriorityFeePerGas", [], hexQuantity),

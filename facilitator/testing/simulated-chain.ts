@@ -119,6 +119,7 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
   return {
     id: () => ask(() => 1_672),
     head: () => ask(node.head),
+    syncing: () => ask(() => false),
     balance: () => ask(() => 10n ** 18n),
     transactionCount: (_, block) => ask(() => (block === "pending" ? node.pendingNonce() : node.nextNonce())),
     priorityFee: () => ask(() => gwei),

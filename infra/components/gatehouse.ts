@@ -1,4 +1,4 @@
-import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
+import { all, ComponentResource, type ComponentResourceOptions, type Output, type Resource } from "@pulumi/pulumi";
 import { isOperatedService, listStackServices } from "#daemon/stack-services.ts";
 import type { Platform } from "../platform.ts";
 import { buildBrought } from "../services/brought-services.ts";
@@ -28,6 +28,8 @@ import { formatServiceType, Service, withoutProblems } from "./service.ts";
 export class Gatehouse extends ComponentResource {
   /** Digests of the settings and files given to each service that reports its own, by name. */
   readonly configuration: Readonly<Record<string, GivenConfiguration>>;
+  /** Resolves once all services are deployed. */
+  readonly ready: Output<unknown>;
 
   /** @throws {ConfigError} with the problems of all services at once, before anything is made. */
   constructor(name: string, args: StackArgs & Readonly<{ platform: Platform }>, opts?: ComponentResourceOptions) {
@@ -44,7 +46,7 @@ export class Gatehouse extends ComponentResource {
     const specs = listBuilt(services).map(({ spec }) => spec);
     platform.allowEdges(specs);
     platform.announce(specs);
-    deployServices(services, { name, platform, parent: this, schedule: args.volumeSnapshots?.schedule });
+    this.ready = deployServices(services, { name, platform, parent: this, schedule: args.volumeSnapshots?.schedule });
     this.registerOutputs({});
   }
 }
@@ -88,7 +90,7 @@ function deployServices(
     parent,
     schedule,
   }: Readonly<{ name: string; platform: Platform; parent: ComponentResource; schedule: string | undefined }>,
-): void {
+): Output<unknown> {
   const ready = new Map<ServiceName, Resource>();
   const deploy = (service: ServiceName): readonly Resource[] => {
     const known = ready.get(service);
@@ -103,7 +105,8 @@ function deployServices(
     ready.set(service, made.ready);
     return [made.ready];
   };
-  for (const { spec } of listBuilt(services)) if (!withNode.has(spec.name)) deploy(spec.name);
+  const alone = listBuilt(services).filter(({ spec }) => !withNode.has(spec.name));
+  return all(alone.flatMap(({ spec }) => deploy(spec.name)).map(({ urn }) => urn));
 }
 
 function listNodeServices({ node, sidecar, restore, ...others }: StackServices, schedule: string | undefined) {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { privateKey } from "#daemon/settings/types.ts";
 import { dockerKeys } from "./docker-keys.ts";
 import { kubernetesKeys } from "./kubernetes-keys.ts";
-import { nodeKeys } from "./node-keys.ts";
+import { nodeKeys, nodeSecrets } from "./node-keys.ts";
 import { observabilityKeys } from "./observability-keys.ts";
 import { paymentKeys } from "./payment-keys.ts";
 import { serviceKeys } from "./service-keys.ts";
@@ -42,6 +42,7 @@ const secrets = {
     .describe("Password of Grafana's admin; default is one that is derived from the signer's key"),
   domainKey: nodeKey.optional().describe("Text of a real node's file domain.key; needed with nodeImage"),
   stabilizingKey: nodeKey.optional().describe("Text of a real node's file stabilizing.key; needed with nodeImage"),
+  ...nodeSecrets,
 };
 
 /** The keys that `Pulumi.yaml` declares, in its order, each with its default and its purpose. */

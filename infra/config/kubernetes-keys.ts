@@ -3,6 +3,27 @@ import { port } from "#daemon/settings/types.ts";
 import { text } from "./config-types.ts";
 import { gatewayApiSchema, ingressSchema } from "./public-way.ts";
 
+const toleration = z.strictObject({
+  key: z.string().optional().describe("Key of the taint; absent: all keys"),
+  operator: z.enum(["Exists", "Equal"]).optional().describe("Exists or Equal; default is the cluster's, Equal"),
+  value: z.string().optional().describe("Value of the taint, with Equal"),
+  effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).optional().describe("Effect; absent: all effects"),
+  tolerationSeconds: z.int().min(0).optional().describe("Seconds that a pod stays, with NoExecute"),
+});
+
+const nodeScheduling = z.strictObject({
+  nodeSelector: z
+    .record(z.string().min(1), z.string())
+    .optional()
+    .describe("Labels of the machines that it may run on"),
+  tolerations: z.array(toleration).optional().describe("Taints of machines that it tolerates"),
+  affinity: z.record(z.string(), z.unknown()).optional().describe("Affinity, as a pod's specification has it"),
+  priorityClassName: z.string().min(1).optional().describe("Priority class"),
+});
+
+/** Scheduling of the node's pod: the value of the key `nodeScheduling`. */
+export type NodeScheduling = Readonly<z.output<typeof nodeScheduling>>;
+
 /** The keys of the cluster and of the ways into it. */
 export const kubernetesKeys = {
   namespace: z
@@ -20,6 +41,19 @@ export const kubernetesKeys = {
   storageClass: text("a storage class of the cluster")
     .optional()
     .describe("Kubernetes: storage class of the claims; default is the cluster's"),
+  imagePullSecrets: z
+    .array(z.string().min(1).max(253))
+    .default([])
+    .meta({ expected: "a list of names of Secrets" })
+    .describe(
+      "Kubernetes: Secrets of the namespace with which images are pulled from registries that require authentication",
+    ),
+  nodeScheduling: nodeScheduling
+    .optional()
+    .meta({ expected: "{nodeSelector, tolerations, affinity, priorityClassName}, as a pod's specification has them" })
+    .describe(
+      "Kubernetes: machines that the node's pod may run on: {nodeSelector, tolerations, affinity, priorityClassName}",
+    ),
   apiServerCidr: z
     .union([z.cidrv4(), z.cidrv6()])
     .optional()

@@ -1,19 +1,69 @@
 import { z } from "zod";
 import { chainId, port, seconds } from "#daemon/settings/types.ts";
 import { stackServices } from "#daemon/stack-services.ts";
+import { nodeFamilies } from "#node/families.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 import { imageReference } from "./config-types.ts";
+
+const families = nodeFamilies.map(({ name }) => name);
+
+/** Longest file of the node's workspace, in characters; Kubernetes keeps all of them in one object of 1 MiB. */
+const fileCharactersMax = 900_000;
+
+/** Text of a file, or the file of this machine that has it: Pulumi hands a program no configuration beyond 128 KiB. */
+const fileText = z
+  .string()
+  .min(1)
+  .max(fileCharactersMax)
+  .meta({ expected: "the file's text, or file: and an absolute path" });
+
+/** The node's keys that hold a secret. */
+export const nodeSecrets = {
+  nodeKeysPassword: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .meta({ expected: "the password of domain.key and stabilizing.key" })
+    .describe("Password of the node's keys, for an image that starts the node with it"),
+  nodeEnvironment: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
+    .optional()
+    .meta({ expected: "{NAME: value} with the variables of nodeImage, each value a text" })
+    .describe("Further variables of nodeImage by name, secret or not: {NAME: value}"),
+  nodeFiles: z
+    .record(z.string().regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/), fileText)
+    .optional()
+    .meta({ expected: "{path: text} by the path below /data, each text the file's own or file: and an absolute path" })
+    .describe("Further files of nodeImage by the path below /data, secret or not: {path: text}"),
+};
 
 /** The keys of the node and of the target of its metrics. */
 export const nodeKeys = {
   nodeImage: imageReference.optional().describe("Image of a real node, with a digest; default is the devnet node"),
+  nodeFamily: z
+    .enum(families)
+    .optional()
+    .meta({ expected: families.join(" or ") })
+    .describe(`Family of nodeImage, ${families.join(" or ")}; default: by its tag, else ${families[0]}`),
+  nodeGenesis: fileText
+    .optional()
+    .describe("Genesis configuration that the image's entry point runs genesis from: its text, or file:/absolute/path"),
+  nodeForks: fileText
+    .optional()
+    .describe("Fork schedule, bin/VERSION of the workspace: its text, or file:/absolute/path; default is the image's"),
+  nodeUlimits: z
+    .strictObject({ nofile: z.int().min(1_024).max(1_073_741_816).describe("Files that the node may have open") })
+    .optional()
+    .meta({ expected: "{nofile: a whole number from 1024 to 1073741816}" })
+    .describe("Docker: limits of the node's process, {nofile}; default: by the family"),
   nodeUser: z
     .int()
     .min(1)
     .max(2_147_483_647)
     .optional()
     .meta({ notSet: 0, expected: "the number of the user that the node's image runs as" })
-    .describe("Number of the user that nodeImage runs as; needed with nodeImage"),
+    .describe("Number of the user that nodeImage runs as; needed with nodeImage, unless its family has one"),
   nodeKeysSecret: z
     .string()
     .regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/)

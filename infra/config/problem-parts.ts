@@ -50,13 +50,13 @@ function formatStackChange(change: KeyChange): string {
 function buildCommand(change: KeyChange): readonly (string | undefined)[] {
   const { key } = change;
   const path = change.kind === "set-to" ? undefined : change.path;
-  const isInside = path ?? key?.includes(".") === true;
-  if (change.kind === "remove") return ["pulumi config rm", isInside ? "--path" : undefined, key];
+  const isInside = path ?? (key?.includes(".") === true || key?.includes("[") === true);
+  // A shell would take brackets for a pattern of file names.
+  const word = key?.includes("[") === true ? `'${key}'` : key;
+  if (change.kind === "remove") return ["pulumi config rm", isInside ? "--path" : undefined, word];
   const { secret, value, file } = change;
   const given = file === undefined ? value : `< ${file}`;
   const options = [secret === true ? "--secret" : undefined, isInside ? "--path" : undefined];
-  // A shell would take brackets for a pattern of file names.
-  const word = key?.includes("[") === true ? `'${key}'` : key;
   return ["pulumi config set", ...options, word, given ?? (key === undefined ? undefined : "…")];
 }
 

@@ -1,5 +1,5 @@
 import type * as docker from "@pulumi/docker";
-import type { Input } from "@pulumi/pulumi";
+import { interpolate, type Input } from "@pulumi/pulumi";
 import { formatEngineCpus } from "./engine.ts";
 import { buildHealthcheck } from "./health-check.ts";
 import {
@@ -53,7 +53,10 @@ export function buildContainerArgs(spec: ServiceSpec, placement: Placement): doc
     name: placement.containerName,
     image: placement.image,
     ...(spec.arguments === undefined ? {} : { command: [...spec.arguments] }),
-    envs: Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`),
+    envs: [
+      ...Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`),
+      ...Object.entries(spec.secretEnvironment ?? {}).map(([name, value]) => interpolate`${name}=${value}`),
+    ],
     labels: buildLabels(spec, placement),
     user: `${spec.user.uid}:${spec.user.gid}`,
     ...(placement.groups.length === 0 ? {} : { groupAdds: [...placement.groups] }),
@@ -64,6 +67,9 @@ export function buildContainerArgs(spec: ServiceSpec, placement: Placement): doc
     memory: spec.limits.memoryMebibytes,
     memorySwap: spec.limits.memoryMebibytes,
     cpus: formatEngineCpus(spec.limits.cpus),
+    ...(spec.openFiles === undefined
+      ? {}
+      : { ulimits: [{ name: "nofile", soft: spec.openFiles, hard: spec.openFiles }] }),
     init: true,
     restart: "unless-stopped",
     ...(spec.stopSignal === undefined ? {} : { stopSignal: spec.stopSignal }),

@@ -30,8 +30,8 @@ import { buildContainerArgs, labelPrefix, type Placement } from "./container-arg
 import { deliverFiles, type FileDelivery } from "./file-delivery.ts";
 import { healthTimeProperties } from "./health-check.ts";
 import { prepareNode } from "./prepared-node.ts";
-import { createProgramVolumes, buildVolumeView, type ProgramVolumes } from "./node-volumes.ts";
-import { listPublications, type PublishOptions } from "./publications.ts";
+import { createProgramVolumes, createVolume, type ProgramVolumes } from "./node-volumes.ts";
+import { listPublications, isReachedOutside, type PublishOptions } from "./publications.ts";
 
 /** Engine, images and ports of a Docker host as a target. */
 export type DockerHostArgs = Readonly<{
@@ -98,11 +98,22 @@ export class DockerHost extends ComponentResource implements Platform {
   /** Does nothing: a Docker host has no registry of what is monitored. */
   announce(): void {}
 
-  deploy(spec: ServiceSpec, { parent, dependsOn }: Attachment): Resource {
-    const files = this.#deliverFiles(spec, parent);
+  deploy(spec: ServiceSpec, attachment: Attachment): Resource {
+    return this.#deploy(spec, attachment, {
+      files: this.#deliverFiles(spec, attachment.parent),
+      labels: this.#labels(),
+    });
+  }
+
+  #deploy(
+    spec: ServiceSpec,
+    { parent, dependsOn }: Attachment,
+    { files, labels }: Pick<Placement, "files" | "labels">,
+  ): docker.Container {
     const [live, secrets] = this.#deliverLive(spec, parent);
+    const containerName = `${this.#args.prefix}-${spec.name}`;
     const placement: Placement = {
-      containerName: `${this.#args.prefix}-${spec.name}`,
+      containerName,
       image: this.#image(spec.image),
       networks: this.#networksOf(spec),
       volumes: Object.fromEntries(spec.volumes.map((volume) => [toVolumeKey(volume), this.#volume(volume).name])),
@@ -114,11 +125,11 @@ export class DockerHost extends ComponentResource implements Platform {
       hostFiles: this.#hostFiles(spec),
       groups:
         spec.name === "engine-proxy" ? [this.#args.engineSocket.group].flatMap((group) => group ?? []).map(String) : [],
-      labels: this.#labels(),
+      labels,
       startInterval: this.#args.startInterval,
     };
     const args = buildContainerArgs(spec, placement);
-    return new docker.Container(`${this.#args.prefix}-${spec.name}`, args, {
+    return new docker.Container(placement.containerName, args, {
       parent,
       provider: this.#args.provider,
       dependsOn: [...dependsOn, ...[live, secrets].flatMap((delivery) => delivery?.container ?? [])],
@@ -133,16 +144,20 @@ export class DockerHost extends ComponentResource implements Platform {
   deployNode(specs: NodeSpecs, attachment: Attachment): Resource {
     const { node, sidecar } = specs;
     const { prefix, provider } = this.#args;
-    const image = (name: ImageName) => this.#image(name);
     const places = { edge: this.#edge.name, workspace: this.#volume(workspace).name, labels: this.#labels() };
     const programs = node.programs === undefined ? undefined : this.#programs(node);
-    const prepared = prepareNode(specs, { prefix, provider, image, ...places, programs }, attachment);
-    const deployed = this.deploy(node, { ...attachment, dependsOn: [...attachment.dependsOn, ...prepared] });
+    const files = this.#deliverFiles(node, attachment.parent);
+    const before = files === undefined ? attachment.dependsOn : [...attachment.dependsOn, files.container];
+    const options = { prefix, provider, image: this.#image.bind(this), ...places, programs, keys: files?.volume };
+    const { steps, labels } = prepareNode(specs, options, { ...attachment, dependsOn: before });
+    const after = { ...attachment, dependsOn: [...attachment.dependsOn, ...steps] };
+    const deployed = this.#deploy(node, after, { files, labels: { ...this.#labels(), ...labels } });
     const { engineProxy } = withoutProblems({
       engineProxy: engineProxySpec({
         ...this.#args.engineProxy,
         container: `${prefix}-node`,
         binDirectory: findBinDirectory(node),
+        cli: node.seed?.places?.entryPoint?.cli,
       }),
     });
     const proxy = this.deploy(engineProxy.spec, attachment);
@@ -158,10 +173,10 @@ export class DockerHost extends ComponentResource implements Platform {
     ] as const;
   }
 
-  #deliverFiles(spec: ServiceSpec, parent: ComponentResource): Placement["files"] {
+  #deliverFiles(spec: ServiceSpec, parent: ComponentResource) {
     const name = `${this.#args.prefix}-${spec.name}-files`;
     const delivery = this.#deliver({ spec, files: spec.files, name }, parent);
-    return delivery && { volume: delivery.volume.name, revision: delivery.container.id };
+    return delivery && { volume: delivery.volume.name, revision: delivery.container.id, container: delivery.container };
   }
 
   #deliver(
@@ -188,10 +203,7 @@ export class DockerHost extends ComponentResource implements Platform {
   /** An engine publishes no port of a container that is on inner networks alone. */
   #networksOf(spec: ServiceSpec): readonly Output<string>[] {
     if (spec.ports.length === 0) return [];
-    const outside =
-      Object.keys(listPublications(spec, this.#args)).length > 0 ||
-      spec.edges.some((edge) => edge.to === "internet" || edge.to === "host");
-    return outside ? [this.#edge.name, this.#private.name] : [this.#private.name];
+    return isReachedOutside(spec, this.#args) ? [this.#edge.name, this.#private.name] : [this.#private.name];
   }
 
   #network(role: string, internal: boolean): docker.Network {
@@ -207,15 +219,11 @@ export class DockerHost extends ComponentResource implements Platform {
   }
 
   #newVolume(spec: VolumeSpec): docker.Volume {
+    const { directory, ...whole } = spec;
     const name = `${this.#args.prefix}-${toVolumeKey(spec)}`;
     const keep = spec.keep && this.#args.protectData;
-    const args = { name, labels: this.#labelList() };
-    if (spec.directory === undefined) {
-      return new docker.Volume(name, args, { parent: this, protect: keep, retainOnDelete: keep });
-    }
-    const { directory, ...whole } = spec;
-    const driverOpts = buildVolumeView(this.#volume(whole), directory);
-    return new docker.Volume(name, { ...args, driver: "local", driverOpts }, { parent: this });
+    const view = directory === undefined ? undefined : { of: this.#volume(whole), directory };
+    return createVolume(name, { labels: this.#labelList(), keep, view }, { parent: this });
   }
 
   /** Finds or creates the volumes with the copy of the image's programs that a service runs from; another image has other volumes. */

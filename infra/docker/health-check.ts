@@ -70,6 +70,7 @@ function buildCommand(spec: ServiceSpec, health: InnerHealth): readonly string[]
   if (health.kind !== "socket" && health.command !== undefined) return health.command;
   if (health.kind === "socket") return [...program, health.kind, health.socketPath];
   const { number } = findPort(spec, health.port);
-  const path = health.kind === "http" ? health.readyPath : "/";
+  const { readyPath, livePath, awaited } = health;
+  const path = health.kind === "rpc" ? "/" : awaited === "live" ? livePath : readyPath;
   return [...program, health.kind, `http://127.0.0.1:${number}${path}`];
 }

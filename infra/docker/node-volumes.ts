@@ -35,9 +35,31 @@ export function createProgramVolumes(
 }
 
 /**
- * Options of the engine's own driver that make a volume of a directory of another volume, as a Kubernetes `subPath` does; the engine's
+ * Builds options of the engine's own driver that make a volume of a directory of another volume, as a Kubernetes `subPath` does; the engine's
  * option for that, `Subpath`, came with API 1.45. The directory has to be there when a container mounts it.
  */
-export function buildVolumeView({ mountpoint }: docker.Volume, directory: string): docker.VolumeArgs["driverOpts"] {
+function buildVolumeView({ mountpoint }: docker.Volume, directory: string): docker.VolumeArgs["driverOpts"] {
   return { type: "none", o: "bind", device: interpolate`${mountpoint}/${directory}` };
+}
+
+/** Creates a volume of the engine, or one that is a directory of another. */
+export function createVolume(
+  name: string,
+  {
+    labels,
+    keep,
+    view,
+  }: Readonly<{
+    labels: NonNullable<docker.VolumeArgs["labels"]>;
+    /** Whether it is protected against deletion. */
+    keep: boolean;
+    view: Readonly<{ of: docker.Volume; directory: string }> | undefined;
+  }>,
+  options: CustomResourceOptions,
+): docker.Volume {
+  if (view === undefined) {
+    return new docker.Volume(name, { name, labels }, { ...options, protect: keep, retainOnDelete: keep });
+  }
+  const driverOpts = buildVolumeView(view.of, view.directory);
+  return new docker.Volume(name, { name, labels, driver: "local", driverOpts }, options);
 }

@@ -1,10 +1,10 @@
 import * as docker from "@pulumi/docker";
-import { RunError, type Input, type Output, type ProviderResource, type Resource } from "@pulumi/pulumi";
+import { all, RunError, type Input, type Output, type ProviderResource } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs } from "../platform.ts";
 import { workspaceVolume, workspaceDirectory } from "../services/node/node-layout.ts";
 import { restoreTimeout } from "../services/restore-spec.ts";
-import type { ImageName, ServiceSpec, SeedSpec } from "../services/service-spec.ts";
-import { hostIpVariable, buildSeedCommand, stagedBin } from "../services/node/node-conf.ts";
+import { findFilesDirectory, type ImageName, type ServiceSpec, type SeedSpec } from "../services/service-spec.ts";
+import { hostIpVariable, buildSeedCommand, namePlacedFile, stagedBin } from "../services/node/node-conf.ts";
 import { buildContainerArgs, labelPrefix } from "./container-args.ts";
 import type { ProgramVolumes } from "./node-volumes.ts";
 import { buildOneShot, type OneShotPlacement } from "./file-delivery.ts";
@@ -15,55 +15,83 @@ export type PreparedNodeOptions = Readonly<{
   image: (name: ImageName) => Input<string>;
   /** Name of the engine's volume with the node's workspace. */
   workspace: Input<string>;
-  /** Volumes of the image's programs; the devnet brings its own. */
+  /** Volumes of the image's programs; absent if the image copies them itself. */
   programs: ProgramVolumes | undefined;
+  /** Volume with the node's keys, if the stack delivers them. */
+  keys: Input<string> | undefined;
   /** The network that reaches the outside, for a restore. */
   edge: Input<string>;
   labels: Readonly<Record<string, string>>;
 }>;
 
+/** Resources that have to be there before a node, and labels that its container has from them: another value is another container. */
+type PreparedNode = Readonly<{ steps: readonly docker.Container[]; labels: Readonly<Record<string, Input<string>>> }>;
+
 /**
  * Prepares the start of a real node step by step: the image's own programs, the chain data of a snapshot if one is named, the first
- * configuration. The devnet does all of that itself.
+ * configuration and what else an entry point reads. The devnet does all of that itself.
  */
 export function prepareNode(
   { node, restore }: NodeSpecs,
   options: PreparedNodeOptions,
   { parent, dependsOn }: Attachment,
-): readonly Resource[] {
+): PreparedNode {
   const { programs } = options;
-  if (node.seed === undefined || node.programs === undefined || programs === undefined) return [];
+  if (node.seed?.places === undefined) return { steps: [], labels: {} };
+  const { entryPoint } = node.seed.places;
   const own = { parent, provider: options.provider, deleteBeforeReplace: true };
   const named = (step: string) => `${options.prefix}-node-${step}`;
-  const primed = new docker.Container(
-    named("prime"),
-    buildPrimeArgs(node, {
-      containerName: named("prime"),
-      image: options.image("node"),
-      volumes: [{ volumeName: programs.original.name, containerPath: node.programs, readOnly: false }],
-      labels: options.labels,
-    }),
-    { ...own, dependsOn: [...dependsOn] },
-  );
+  const primed =
+    programs === undefined
+      ? []
+      : [createPrimeContainer(node, programs, options, { ...own, dependsOn: [...dependsOn] })];
+  const before = programs === undefined ? [...dependsOn] : primed;
   const restored =
-    restore === undefined ? undefined : createRestoreContainer(restore, options, { ...own, dependsOn: [primed] });
+    restore === undefined ? undefined : createRestoreContainer(restore, options, { ...own, dependsOn: before });
   const labels =
     restored === undefined
       ? options.labels
       : { ...options.labels, [`${labelPrefix}.restored`]: requireRestored(restored, named("restore")) };
-  const seeded = new docker.Container(
-    named("conf"),
-    buildSeedArgs(node, node.seed, {
-      workspace: options.workspace,
-      original: programs.original.name,
-      copy: programs.copy.name,
-      containerName: named("conf"),
-      image: options.image("gatehouse"),
-      labels,
-    }),
-    { ...own, dependsOn: [primed] },
+  const args = buildSeedArgs(node, node.seed, {
+    workspace: options.workspace,
+    programs,
+    keys: entryPoint === undefined ? undefined : buildKeysMount(node, options.keys),
+    containerName: named("conf"),
+    image: options.image("gatehouse"),
+    labels,
+  });
+  const seeded = new docker.Container(named("conf"), args, { ...own, dependsOn: before });
+  const done = entryPoint === undefined ? {} : { [`${labelPrefix}.prepared`]: requireSeeded(seeded, named("conf")) };
+  return { steps: [seeded], labels: done };
+}
+
+/** Builds the mount of a node's keys, for whatever looks whether they are there; undefined if it has none. */
+function buildKeysMount(
+  node: ServiceSpec,
+  volumeName: Input<string> | undefined,
+): docker.types.input.ContainerVolume | undefined {
+  const containerPath = findFilesDirectory(node);
+  if (volumeName !== undefined) return { volumeName, containerPath, readOnly: true };
+  const { foreignFiles } = node;
+  return foreignFiles?.kind === "host"
+    ? { hostPath: foreignFiles.directory, containerPath, readOnly: true }
+    : undefined;
+}
+
+/** Creates the container of the node's own image that is never started, for its programs. */
+function createPrimeContainer(
+  node: ServiceSpec,
+  { original }: ProgramVolumes,
+  { prefix, image, labels }: PreparedNodeOptions,
+  options: ConstructorParameters<typeof docker.Container>[2],
+): docker.Container {
+  const containerName = `${prefix}-node-prime`;
+  const volumes = [{ volumeName: original.name, containerPath: node.programs ?? "", readOnly: false }];
+  return new docker.Container(
+    containerName,
+    buildPrimeArgs(node, { containerName, image: image("node"), volumes, labels }),
+    options,
   );
-  return [seeded];
 }
 
 /** Creates the container that fills an empty workspace with chain data, and ends. */
@@ -107,6 +135,9 @@ function requireRestored(restored: docker.Container, containerName: string): Out
 /** Path of the uploaded configuration, before it is put into the workspace. */
 const incoming = "/run/gatehouse/incoming/node.conf";
 
+/** Directory of the uploaded files of the workspace, before they are put there. */
+const placedDirectory = "/run/gatehouse/incoming";
+
 /** Path of the image's programs in that container. */
 const originalBin = "/run/gatehouse/image-bin";
 
@@ -118,26 +149,58 @@ function buildPrimeArgs(node: ServiceSpec, placement: OneShotPlacement): docker.
   return { ...buildOneShot(node, placement), start: false, attach: false, readOnly: true };
 }
 
-/** Volumes that the seeding container mounts: the node's own, the image's programs, and their copy that the node runs from. */
-type SeedVolumes = Readonly<Record<"workspace" | "original" | "copy", Input<string>>>;
+/** Volumes that the seeding container mounts: the node's own, and those of the image's programs or of the node's keys. */
+type SeedVolumes = Pick<PreparedNodeOptions, "workspace" | "programs"> &
+  Readonly<{ keys: docker.types.input.ContainerVolume | undefined }>;
 
 /** Builds the container that puts the node's programs and its first configuration in their places, as the user that the node runs as, and ends. */
 function buildSeedArgs(
   node: ServiceSpec,
   seed: SeedSpec,
-  { workspace, original, copy, ...placement }: SeedVolumes & Omit<OneShotPlacement, "volumes">,
+  { workspace, programs, keys, ...placement }: SeedVolumes & Omit<OneShotPlacement, "volumes">,
 ): docker.ContainerArgs {
   const address: Input<string> = seed.host.kind === "fixed" ? seed.host.address : "";
   const volumes = [
     { volumeName: workspace, containerPath: workspaceDirectory, readOnly: false },
-    { volumeName: original, containerPath: originalBin, readOnly: true },
-    { volumeName: copy, containerPath: stagedBin, readOnly: false },
+    ...(programs === undefined
+      ? []
+      : [
+          { volumeName: programs.original.name, containerPath: originalBin, readOnly: true },
+          { volumeName: programs.copy.name, containerPath: stagedBin, readOnly: false },
+        ]),
+    ...(keys === undefined ? [] : [keys]),
+  ];
+  const files = seed.places?.entryPoint?.files ?? [];
+  const uploads = [
+    { file: incoming, content: seed.content, permissions: "0444" },
+    ...files.map(({ content }, index) => ({
+      file: `${placedDirectory}/${namePlacedFile(index)}`,
+      content,
+      permissions: "0444",
+    })),
   ];
   return {
     ...buildOneShot(node, { ...placement, volumes }),
     entrypoints: ["node"],
-    command: buildSeedCommand(seed, incoming, originalBin),
+    command: buildSeedCommand(seed, {
+      conf: incoming,
+      programs: programs === undefined ? undefined : originalBin,
+      placed: placedDirectory,
+    }),
     envs: [`${hostIpVariable}=${address}`],
-    uploads: [{ file: incoming, content: seed.content, permissions: "0444" }],
+    uploads,
   };
+}
+
+/**
+ * Throws if what an entry point needs was not put into its workspace, e.g. a key: the engine's provider takes a container that failed for one that
+ * ended, and the node must not start without.
+ */
+function requireSeeded(seeded: docker.Container, containerName: string): Output<string> {
+  return all([seeded.id, seeded.exitCode]).apply(([id, code]) => {
+    if (code === 0) return id;
+    throw new RunError(
+      `the node is not started: ${containerName} ended with status ${code}, and \`docker logs ${containerName}\` says why. Put that right, \`docker rm ${containerName}\`, and run \`pulumi up --refresh\`.`,
+    );
+  });
 }

@@ -31,3 +31,9 @@ function findPublication(
   if (published === undefined || number === undefined) return undefined;
   return { address: findPublishedAddress(published, publishAddress), port: number };
 }
+
+/** Whether a service is reached from outside of the stack, or reaches out. */
+export function isReachedOutside(spec: ServiceSpec, options: PublishOptions): boolean {
+  const leaves = spec.edges.some((edge) => edge.to === "internet" || edge.to === "host");
+  return leaves || Object.keys(listPublications(spec, options)).length > 0;
+}

@@ -24,7 +24,7 @@ COPY client /app/client
 COPY devnet /app/devnet
 COPY cli /app/cli
 COPY docs/runbooks /app/docs/runbooks
-COPY infra/images/health-check.mjs infra/images/install-files.ts infra/images/seed-node-conf.ts infra/images/node-programs.ts infra/images/named-places.ts /app/infra/images/
+COPY infra/images/health-check.mjs infra/images/install-files.ts infra/images/seed-node-conf.ts infra/images/entry-point-files.ts infra/images/node-programs.ts infra/images/named-places.ts /app/infra/images/
 # The state directory keeps what was compiled, which spares a sidecar 25 MiB; the last two make the C library keep one heap
 # and give freed memory back.
 ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning \

@@ -22,7 +22,7 @@ const answerLimitBytes = 65_536;
 const blockNumber = '{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}';
 
 const isSuccess = ({ status, text }) =>
-  status >= 200 && status < 300 ? undefined : `HTTP ${status}: ${text.slice(0, 500)}`;
+  status >= 200 && status < 300 ? undefined : `HTTP ${status}: ${text.slice(0, 2_000)}`;
 const isBlockNumber = ({ text }) =>
   /"result"\s*:\s*"0x[0-9a-f]+"/.test(text) ? undefined : "eth_blockNumber gave no block number";
 

@@ -158,3 +158,46 @@ describe("next to a real node, whose programs are its image's", () => {
     expect(place()).toMatchObject({ status: 0, stderr: "" });
   });
 });
+
+describe("before the entry point of an image", () => {
+  const workspace = join(directory, "workspace");
+  const path = join(workspace, "node.conf");
+  const data = join(workspace, "data");
+  const mark = join(data, "meta_store");
+  const key = join(workspace, "keys/domain.key");
+  const options = ["--data", data, "--genesis-mark", mark, "--require", key];
+
+  beforeEach(() => {
+    rmSync(workspace, { recursive: true, force: true });
+    mkdirSync(join(workspace, "keys"), { recursive: true });
+    writeFileSync(key, "a key");
+  });
+
+  it("places the stack's files, and replaces them, for their owner alone", () => {
+    const source = join(directory, "placed-0");
+    const placed = join(workspace, "bin/VERSION");
+    for (const text of ["the first", "the second"]) {
+      writeFileSync(source, text);
+      expect(seed("", path, [...options, "--place", `${source}=${placed}`])).toMatchObject({ status: 0 });
+      expect(readFileSync(placed, "utf8")).toBe(text);
+      expect(statSync(placed).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it("ends without a key, which the image would make by itself", () => {
+    for (const lose of [() => writeFileSync(key, ""), () => rmSync(key)]) {
+      lose();
+      const { status, stderr } = seed("", path, options);
+      expect([status, stderr]).toEqual([1, expect.stringContaining(`the node's keys are missing or empty: ${key}.`)]);
+    }
+  });
+
+  it("marks restored data as made, so that genesis is not run over them, and an empty directory not", () => {
+    seed("", path, options);
+    expect(lstatSync(mark, { throwIfNoEntry: false })).toBeUndefined();
+    mkdirSync(join(data, "public"));
+    expect(seed("", path, options).said).toContain(`${data} has data without ${mark}`);
+    expect(lstatSync(mark).isDirectory()).toBe(true);
+    expect(seed("", path, options).said).not.toContain("meta_store");
+  });
+});

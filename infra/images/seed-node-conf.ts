@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { setValue } from "#node/conf/editor.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
+import { findMissingFiles, markGenesis, putFile } from "./entry-point-files.ts";
 import { findStrayPlaces } from "./named-places.ts";
 import { copyPrograms, linkTo } from "./node-programs.ts";
 
@@ -15,6 +16,10 @@ import { copyPrograms, linkTo } from "./node-programs.ts";
  * `--adopt <path>` (repeatable) takes over a node.conf that an earlier release kept there; `--data <directory>` is made where it is
  * missing; `--programs <directory>` is copied once to where `--link <path>` stands, and the link leads to `<to>`. With `--bin`, `--data`
  * and `--keys` a node.conf that names other directories ends it with status 1, before the node would start without its data.
+ *
+ * For a node whose image has an entry point that prepares it: `--place <source>=<path>` (repeatable) puts a file of the stack there, `--genesis-mark
+ * <directory>` is made where there are data without it, and a file of `--require <path>` (repeatable) that is missing or empty ends it with
+ * status 1: the entry point would make another key.
  */
 const hostIpPath = ["chain", "startup_config", "init_config", "host_ip"];
 
@@ -58,13 +63,16 @@ const { positionals, values } = parseArgs({
     bin: { type: "string" },
     data: { type: "string" },
     keys: { type: "string" },
+    place: { type: "string", multiple: true, default: [] },
+    require: { type: "string", multiple: true, default: [] },
+    "genesis-mark": { type: "string" },
   },
 });
 const [from, to] = positionals;
-const { bin, data, keys, link, programs } = values;
+const { bin, data, keys, link, programs, "genesis-mark": mark } = values;
 if (from === undefined || to === undefined || (programs !== undefined && link === undefined)) {
   process.stderr.write(
-    "usage: seed-node-conf.ts <from> <to> [--adopt <path>]… [--link <path> [--programs <directory>]] [--bin <directory> --data <directory> --keys <directory>]\n",
+    "usage: seed-node-conf.ts <from> <to> [--adopt <path>]… [--link <path> [--programs <directory>]] [--place <source>=<path>]… [--require <path>]… [--genesis-mark <directory>] [--bin <directory> --data <directory> --keys <directory>]\n",
   );
   process.exitCode = 2;
 } else {
@@ -74,7 +82,17 @@ if (from === undefined || to === undefined || (programs !== undefined && link ==
     if (programs !== undefined) said.push(copyPrograms(programs, dirname(link)));
     linkTo(link, to);
   }
+  said.push(...values.place.map(putFile));
+  if (data !== undefined && mark !== undefined)
+    said.push(...[markGenesis(data, mark)].filter((one) => one !== undefined));
   process.stdout.write(`${said.join("\n")}\n`);
+  const missing = findMissingFiles(values.require);
+  if (missing.length > 0) {
+    process.stderr.write(
+      `the node's keys are missing or empty: ${missing.join(", ")}. The image would make others and start as another node, so it is not started. Give the stack its keys: domainKey and stabilizingKey, nodeKeysDirectory or nodeKeysSecret.\n`,
+    );
+    process.exitCode = 1;
+  }
   const stray =
     bin === undefined || data === undefined || keys === undefined
       ? []

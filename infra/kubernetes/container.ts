@@ -30,6 +30,11 @@ export function nameLiveSecretsVolume(spec: ServiceSpec): string {
   return `${spec.name}-secrets`;
 }
 
+/** Names the Secret with a service's variables that may hold a secret. */
+export function nameEnvironment(spec: ServiceSpec): string {
+  return `${spec.name}-environment`;
+}
+
 /** Names the volume of a pod with the copy of its image's programs that a service runs from. */
 export function nameProgramsVolume(spec: ServiceSpec): string {
   return `${spec.name}-bin`;
@@ -48,7 +53,13 @@ export function buildContainer(spec: ServiceSpec, image: Input<string>): Contain
     name: spec.name,
     image,
     ...(spec.arguments === undefined ? {} : { args: [...spec.arguments] }),
-    env: Object.entries(spec.environment).map(([name, value]) => ({ name, value })),
+    env: [
+      ...Object.entries(spec.environment).map(([name, value]) => ({ name, value })),
+      ...Object.keys(spec.secretEnvironment ?? {}).map((name) => ({
+        name,
+        valueFrom: { secretKeyRef: { name: nameEnvironment(spec), key: name } },
+      })),
+    ],
     ports: spec.ports.map(({ name, number }) => ({ name, containerPort: number, protocol: "TCP" })),
     securityContext: { ...restricted, runAsUser: spec.user.uid, runAsGroup: spec.user.gid },
     resources: {

@@ -7,6 +7,7 @@ import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
 import {
   computeFilesChecksum,
   buildPodLabels,
+  buildPullSecrets,
   podSecurity,
   scrapeAnnotations,
   spreadPods,
@@ -49,6 +50,7 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
         spec: {
           automountServiceAccountToken: false,
           enableServiceLinks: false,
+          ...buildPullSecrets(options),
           securityContext: podSecurity,
           terminationGracePeriodSeconds: spec.stopGraceSeconds,
           topologySpreadConstraints: [...spreadPods(selector)],

@@ -6,9 +6,17 @@ import {
   listLiveFiles,
   listLiveSecrets,
   type FileSpec,
+  type PlacedFile,
   type ServiceSpec,
 } from "../services/service-spec.ts";
-import { nameFilesVolume, nameLiveFilesVolume, nameLiveSecretsVolume, restricted } from "./container.ts";
+import { namePlacedFile } from "../services/node/node-conf.ts";
+import {
+  nameEnvironment,
+  nameFilesVolume,
+  nameLiveFilesVolume,
+  nameLiveSecretsVolume,
+  restricted,
+} from "./container.ts";
 import { buildStackLabels } from "./labels.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
@@ -17,39 +25,44 @@ type Volume = types.input.core.v1.Volume;
 
 const incomingDirectory = "/run/gatehouse/incoming";
 
-/** Builds the Secret with a service's files, secret or not; `undefined` if it has no files. */
-export function buildFilesSecret(
-  spec: ServiceSpec,
-  options: KubernetesOptions,
-): types.input.core.v1.Secret | undefined {
-  return buildSecret(spec.files, nameFilesVolume(spec), options);
-}
-
 /**
- * Builds the Secret with the files that a service reads again as they change; `undefined` if it has no such files. The pod's template has no checksum of
- * it, so that a change rolls nothing: the kubelet brings it into the running pods, within about a minute and a half.
+ * Lists the Secrets of a service by the ends of their resources' names: its files, secret or not, those that it reads again as they change, the secrets
+ * whose change hands it over, its variables, and the files that are placed in its workspace. The pod's template has no checksum of what is read
+ * again: a change rolls nothing, and the kubelet brings it into the running pods, within about a minute and a half.
  */
-export function buildLiveFilesSecret(
+export function listSecrets(
   spec: ServiceSpec,
   options: KubernetesOptions,
-): types.input.core.v1.Secret | undefined {
-  return buildSecret(listLiveFiles(spec), nameLiveFilesVolume(spec), options);
+): readonly (readonly [string, types.input.core.v1.Secret])[] {
+  const environment = Object.entries(spec.secretEnvironment ?? {}).map(([name, content]) => ({ name, content }));
+  const placed = listPlacedFiles(spec).map(({ content }, index) => ({ name: namePlacedFile(index), content }));
+  const all = [
+    ["files", nameFilesVolume(spec), spec.files],
+    ["live", nameLiveFilesVolume(spec), listLiveFiles(spec)],
+    ["secrets", nameLiveSecretsVolume(spec), listLiveSecrets(spec)],
+    ["environment", nameEnvironment(spec), environment],
+    ["placed", namePlacedVolume(spec), placed],
+  ] as const;
+  return all
+    .filter(([, , files]) => files.length > 0)
+    .map(([kind, name, files]) => [kind, buildSecret(files, name, options)] as const);
 }
 
-/** Builds the Secret with the secrets whose change hands a service over; `undefined` if it has no such secrets. It reaches running pods as the live files do. */
-export function buildLiveSecretsSecret(
-  spec: ServiceSpec,
-  options: KubernetesOptions,
-): types.input.core.v1.Secret | undefined {
-  return buildSecret(listLiveSecrets(spec), nameLiveSecretsVolume(spec), options);
+/** Lists the files that are placed in a node's workspace. */
+export function listPlacedFiles({ seed }: ServiceSpec): readonly PlacedFile[] {
+  return seed?.places?.entryPoint?.files ?? [];
+}
+
+/** Names the Secret, and the volume of a pod, with those files. */
+export function namePlacedVolume(spec: ServiceSpec): string {
+  return `${spec.name}-placed`;
 }
 
 function buildSecret(
-  files: readonly FileSpec[],
+  files: readonly Pick<FileSpec, "name" | "content">[],
   name: string,
   options: KubernetesOptions,
-): types.input.core.v1.Secret | undefined {
-  if (files.length === 0) return undefined;
+): types.input.core.v1.Secret {
   return {
     apiVersion: "v1",
     kind: "Secret",

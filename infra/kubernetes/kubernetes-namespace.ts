@@ -2,6 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import { ComponentResource, type ComponentResourceOptions, type ProviderResource, type Resource } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
 import { kubernetesAddresses } from "../services/addresses.ts";
+import { isReadyLate } from "../services/health-spec.ts";
 import { restoreTimeout } from "../services/restore-spec.ts";
 import type { ServiceSpec, VolumeSpec } from "../services/service-spec.ts";
 import type { RestartRoute } from "../services/sidecar-spec.ts";
@@ -9,7 +10,7 @@ import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.
 import { buildAutoscaler, buildDeployment, buildDisruptionBudget } from "./deployment.ts";
 import { annotate, markAppliedOnce, markUnpruned } from "./annotations.ts";
 import { buildClaim, listLeftToSidecar } from "./claims.ts";
-import { buildFilesSecret, buildLiveFilesSecret, buildLiveSecretsSecret } from "./files.ts";
+import { listSecrets } from "./files.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { denyAll, buildEdgePolicies } from "./network-policies.ts";
 import { buildNodeConfMap } from "./node-conf-map.ts";
@@ -119,7 +120,8 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       // Whether it has metrics yet is the cluster's affair, and comes after the pods.
       new k8s.autoscaling.v2.HorizontalPodAutoscaler(named, markUnawaited(autoscaler), this.#inNamespace(parent));
     }
-    return new k8s.apps.v1.Deployment(named, buildDeployment(spec, this.#options), {
+    const manifest = buildDeployment(spec, this.#options);
+    return new k8s.apps.v1.Deployment(named, isReadyLate(spec.health) ? markUnawaited(manifest) : manifest, {
       ...this.#inNamespace(parent),
       dependsOn: [...dependsOn, ...claims, ...secret],
       customTimeouts: { create: rolloutTimeout, update: rolloutTimeout },
@@ -143,7 +145,8 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     }
     new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(specs.node, this.#options), here);
     if (specs.snapshots !== undefined) this.#snapshots(specs.snapshots, here);
-    return new k8s.apps.v1.StatefulSet(named, buildNodeStatefulSet(specs, this.#options), {
+    const manifest = buildNodeStatefulSet(specs, this.#options);
+    return new k8s.apps.v1.StatefulSet(named, isReadyLate(specs.sidecar.health) ? markUnawaited(manifest) : manifest, {
       ...here,
       dependsOn: [...dependsOn, ...needed],
       customTimeouts: { create: readyTimeout, update: readyTimeout },
@@ -193,12 +196,10 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
 
   #secret(spec: ServiceSpec, parent: ComponentResource): readonly Resource[] {
     const { prefix } = this.#options;
-    const made = (manifest: types.input.core.v1.Secret | undefined, kind: "files" | "live" | "secrets") =>
-      manifest && new k8s.core.v1.Secret(`${prefix}-${spec.name}-${kind}`, manifest, this.#inNamespace(parent));
-    const files = made(buildFilesSecret(spec, this.#options), "files");
-    const live = made(buildLiveFilesSecret(spec, this.#options), "live");
-    const secrets = made(buildLiveSecretsSecret(spec, this.#options), "secrets");
-    return [files, live, secrets].filter((secret) => secret !== undefined);
+    return listSecrets(spec, this.#options).map(
+      ([kind, manifest]) =>
+        new k8s.core.v1.Secret(`${prefix}-${spec.name}-${kind}`, manifest, this.#inNamespace(parent)),
+    );
   }
 
   #claim(volume: VolumeSpec): k8s.core.v1.PersistentVolumeClaim {

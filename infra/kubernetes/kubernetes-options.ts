@@ -1,4 +1,5 @@
 import type { Input } from "@pulumi/pulumi";
+import type { NodeScheduling } from "../config/kubernetes-keys.ts";
 import type { Observability } from "../config/observability-keys.ts";
 import type { GatewayWay, IngressWay } from "../config/public-way.ts";
 import type { ImageName } from "../services/service-spec.ts";
@@ -12,6 +13,10 @@ export type KubernetesOptions = Readonly<{
   prefix: string;
   namespace: string;
   images: Readonly<Partial<Record<ImageName, Input<string>>>>;
+  /** Secrets with which images are pulled; default: none. */
+  imagePullSecrets?: readonly string[];
+  /** Scheduling of the node's pod; absent: the cluster's own. */
+  nodeScheduling?: NodeScheduling | undefined;
   storageClass: string | undefined;
   /** Initial size of the node's volume. */
   nodeVolumeGibibytes: number;

@@ -17,6 +17,8 @@ export function readKubernetesOptions(config: StackConfig, prefix: string): Kube
     prefix,
     namespace: config.namespace,
     images: listImages(config),
+    imagePullSecrets: config.imagePullSecrets,
+    nodeScheduling: config.nodeScheduling,
     storageClass: config.storageClass,
     nodeVolumeGibibytes: config.nodeVolumeGibibytes,
     volumeGrows: config.volumeGrowth !== undefined,

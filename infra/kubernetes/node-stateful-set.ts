@@ -3,13 +3,20 @@ import type { Input } from "@pulumi/pulumi";
 import type { NodeSpecs } from "../platform.ts";
 import { workspaceDirectory, workspaceVolume } from "../services/node/node-layout.ts";
 import { buildSeedCommand, stagedBin } from "../services/node/node-conf.ts";
-import type { ServiceSpec } from "../services/service-spec.ts";
-import { buildContainer, nameProgramsVolume, restricted } from "./container.ts";
-import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";
+import { findFilesDirectory, type ServiceSpec } from "../services/service-spec.ts";
+import { buildContainer, nameFilesVolume, nameProgramsVolume, restricted } from "./container.ts";
+import { buildFilesInstaller, buildFilesVolumes, listPlacedFiles, namePlacedVolume } from "./files.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
 import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
 import { buildHostIp, nodeConfName } from "./node-conf-map.ts";
-import { computeFilesChecksum, buildPodLabels, podSecurity, scrapeAnnotations, temporaryVolume } from "./pod.ts";
+import {
+  computeFilesChecksum,
+  buildPodLabels,
+  buildPullSecrets,
+  podSecurity,
+  scrapeAnnotations,
+  temporaryVolume,
+} from "./pod.ts";
 
 type Container = types.input.core.v1.Container;
 
@@ -17,6 +24,9 @@ type Container = types.input.core.v1.Container;
 export const nodeAccount = "node";
 
 const seedDirectory = "/run/gatehouse/seed";
+
+/** Directory of the files that the stack puts into the workspace of a node whose image has an entry point. */
+const placedDirectory = "/run/gatehouse/placed";
 
 /**
  * Builds the StatefulSet of a node and its sidecar. The sidecar is a native one (an init container that keeps running), started before the node: when
@@ -47,22 +57,29 @@ export function buildNodeStatefulSet(
         },
         spec: {
           serviceAccountName: nodeAccount,
-          automountServiceAccountToken: true,
+          automountServiceAccountToken: false,
           enableServiceLinks: false,
+          ...buildPullSecrets(options),
+          ...readScheduling(options),
           shareProcessNamespace: options.restartStrategy === "signal",
           securityContext: podSecurity,
           terminationGracePeriodSeconds: node.stopGraceSeconds,
           initContainers: [
             ...(restore === undefined ? [] : [buildContainer(restore, gatehouse)]),
             ...buildProgramsCopier(node, options),
-            ...buildConfSeeder(gatehouse, node),
+            ...(needsKeysFirst(node) ? [] : buildConfSeeder(gatehouse, node)),
             ...buildFilesInstaller(sidecar, gatehouse),
             ...buildFilesInstaller(node, gatehouse),
-            { ...buildContainer(sidecar, gatehouse), restartPolicy: "Always" },
+            ...(needsKeysFirst(node) ? buildConfSeeder(gatehouse, node) : []),
+            { ...addApiToken(buildContainer(sidecar, gatehouse)), restartPolicy: "Always" },
           ],
           containers: [buildNodeContainer(node, options)],
           volumes: [
             temporaryVolume,
+            apiTokenVolume,
+            ...(listPlacedFiles(node).length === 0
+              ? []
+              : [{ name: namePlacedVolume(node), secret: { secretName: namePlacedVolume(node), defaultMode: 0o440 } }]),
             ...(node.seed === undefined ? [] : [{ name: nodeConfName, configMap: { name: nodeConfName } }]),
             ...(node.programs === undefined ? [] : [{ name: nameProgramsVolume(node), emptyDir: programsRoom }]),
             ...buildFilesVolumes(sidecar),
@@ -73,6 +90,40 @@ export function buildNodeStatefulSet(
       },
     },
   };
+}
+
+/** Whether the seeding container looks for the node's keys, so that they have to be there before it. */
+function needsKeysFirst({ seed }: ServiceSpec): boolean {
+  return seed?.places?.entryPoint !== undefined;
+}
+
+/** The account's token with what its client reads, as a cluster mounts it into every container of a pod unless it is told not to. */
+const apiTokenVolume: types.input.core.v1.Volume = {
+  name: "api-token",
+  projected: {
+    defaultMode: 0o440,
+    sources: [
+      { serviceAccountToken: { path: "token", expirationSeconds: 3_607 } },
+      { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+      { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
+    ],
+  },
+};
+
+/** Gives a container the account's token: the sidecar, which restarts the node by it. The node itself has no use for one. */
+function addApiToken(container: Container): Container {
+  const mount = {
+    name: apiTokenVolume.name,
+    mountPath: "/var/run/secrets/kubernetes.io/serviceaccount",
+    readOnly: true,
+  };
+  return { ...container, volumeMounts: [...((container.volumeMounts ?? []) as (typeof mount)[]), mount] };
+}
+
+function readScheduling({ nodeScheduling: scheduling }: KubernetesOptions): Partial<types.input.core.v1.PodSpec> {
+  if (scheduling === undefined) return {};
+  const given = Object.entries(scheduling).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as Partial<types.input.core.v1.PodSpec>;
 }
 
 function buildNodeContainer(node: ServiceSpec, options: KubernetesOptions): Container {
@@ -116,7 +167,7 @@ function buildConfSeeder(image: Input<string>, node: ServiceSpec): readonly Cont
     {
       name: "seed-node-conf",
       image,
-      command: ["node", ...buildSeedCommand(seed, `${seedDirectory}/node.conf`)],
+      command: ["node", ...buildSeedCommand(seed, { conf: `${seedDirectory}/node.conf`, placed: placedDirectory })],
       env: [buildHostIp(seed.host)],
       securityContext: { ...restricted, runAsUser: user.uid, runAsGroup: user.gid },
       resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
@@ -124,6 +175,12 @@ function buildConfSeeder(image: Input<string>, node: ServiceSpec): readonly Cont
         { name: nodeConfName, mountPath: seedDirectory, readOnly: true },
         { name: workspaceVolume, mountPath: workspaceDirectory },
         ...(node.programs === undefined ? [] : [{ name: nameProgramsVolume(node), mountPath: stagedBin }]),
+        ...(listPlacedFiles(node).length === 0
+          ? []
+          : [{ name: namePlacedVolume(node), mountPath: placedDirectory, readOnly: true }]),
+        ...(needsKeysFirst(node)
+          ? [{ name: nameFilesVolume(node), mountPath: findFilesDirectory(node), readOnly: true }]
+          : []),
       ],
     },
   ];

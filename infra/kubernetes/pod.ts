@@ -31,7 +31,11 @@ export function computeFilesChecksum(
   specs: readonly ServiceSpec[],
   { revisionKey }: KubernetesOptions,
 ): Output<string> {
-  const files = specs.flatMap((spec) => spec.files);
+  const files = specs.flatMap((spec) => [
+    ...spec.files,
+    ...Object.entries(spec.secretEnvironment ?? {}).map(([name, content]) => ({ name, content })),
+    ...(spec.seed?.places?.entryPoint?.files ?? []).map(({ path, content }) => ({ name: path, content })),
+  ]);
   const contents = all([revisionKey, ...files.map(({ content }) => content)]);
   const checksum = contents.apply(([key = "", ...texts]) => {
     const hash = createHmac("sha256", key);
@@ -39,6 +43,14 @@ export function computeFilesChecksum(
     return hash.digest("hex");
   });
   return unsecret(checksum);
+}
+
+/** Builds what of a pod's specification has the cluster pull its images; nothing if they are public. */
+export function buildPullSecrets({
+  imagePullSecrets,
+}: KubernetesOptions): Pick<types.input.core.v1.PodSpec, "imagePullSecrets"> {
+  if (imagePullSecrets === undefined || imagePullSecrets.length === 0) return {};
+  return { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) };
 }
 
 /** Builds the annotations by which a Prometheus without an operator finds a pod; they name one port of a pod, so one service of it. */

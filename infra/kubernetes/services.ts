@@ -21,6 +21,11 @@ export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions):
   const made = addUnreadyPods(
     buildNamedService({ name: namePodsHost(spec.name), spec, ports, options, type: "ClusterIP" }),
   );
+  return makeHeadless(made);
+}
+
+/** Makes the name of a Service resolve to the addresses of its pods. */
+function makeHeadless(made: Service): Service {
   return { ...made, spec: { ...made.spec, clusterIP: "None" } };
 }
 
@@ -40,7 +45,8 @@ export function buildNodeServices(
   const exposed = options.peers === "node-port" ? "NodePort" : "LoadBalancer";
   const outside = peers.length > 0 && (options.peers === "node-port" || options.peers === "load-balancer");
   return [
-    buildNamedService({ ...shared, name: "node", ports: inner, type: "ClusterIP" }),
+    // The StatefulSet's own, which has to be headless (Kubernetes API, StatefulSetSpec, serviceName).
+    makeHeadless(buildNamedService({ ...shared, name: "node", ports: inner, type: "ClusterIP" })),
     buildNamedService({ ...shared, name: "gateway", ports: rpc, type: "ClusterIP" }),
     addUnreadyPods(buildNamedService({ ...shared, name: "sidecar-status", ports: status, type: "ClusterIP" })),
     ...(outside ? [buildNamedService({ ...shared, name: "node-peers", ports: peers, type: exposed })] : []),

@@ -3,7 +3,7 @@ import type { ServiceSpec } from "../services/service-spec.ts";
 import { buildContainer } from "./container.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
 import { buildStackLabels } from "./labels.ts";
-import { buildPodLabels, podSecurity, temporaryVolume } from "./pod.ts";
+import { buildPodLabels, buildPullSecrets, podSecurity, temporaryVolume } from "./pod.ts";
 import { buildServiceAccess, type ServiceAccess } from "./service-account.ts";
 
 /** Time that one job may take, with its retries. */
@@ -53,6 +53,7 @@ function buildPodTemplate(spec: ServiceSpec, options: KubernetesOptions): types.
       serviceAccountName: spec.name,
       automountServiceAccountToken: true,
       enableServiceLinks: false,
+      ...buildPullSecrets(options),
       restartPolicy: "Never",
       securityContext: podSecurity,
       containers: [buildContainer(spec, findImage(options, spec.image))],

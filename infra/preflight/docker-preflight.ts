@@ -9,6 +9,7 @@ import type { ImageName } from "../services/service-spec.ts";
 import { findImageKey } from "../services/row-keys.ts";
 import { listImages, findUnnamedImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";
+import { findCapacityProblems, type HostCapacity } from "./host-capacity.ts";
 import { findMissingPrograms } from "./registry-images.ts";
 import { createServer } from "node:net";
 
@@ -16,6 +17,8 @@ export type DockerLook = Readonly<{
   requestEngine: EngineClient;
   /** Tries a port on this machine; undefined if the engine is on another one. */
   probe: PortProbe | undefined;
+  /** Reads the capacity of this machine; absent if the engine is on another one. */
+  host?: HostCapacity | undefined;
   /** Prefix of the names of the stack's own containers. */
   prefix: string;
 }>;
@@ -33,12 +36,17 @@ const apiMinorMin = 41;
 /** Oldest Node that runs TypeScript as it is. */
 const oldestNode = 24;
 
-/** Finds what keeps a Docker host from running a stack: no engine or one that is too old, taken ports, images that are nowhere. */
+/** Finds what keeps a Docker host from running a stack: no engine or one that is too old, limits beyond it, taken ports, images that are nowhere. */
 export async function findDockerProblems(config: StackConfig, look: DockerLook): Promise<readonly ConfigProblem[]> {
   const engine = await findEngineProblems(config, look);
   if (engine.length > 0) return engine;
-  const [ports, images] = await Promise.all([findPortProblems(config, look), findImageProblems(config, look)]);
-  return [...ports, ...images];
+  const { requestEngine, host } = look;
+  const found = await Promise.all([
+    findCapacityProblems(config, { requestEngine, host }),
+    findPortProblems(config, look),
+    findImageProblems(config, look),
+  ]);
+  return found.flat();
 }
 
 async function findEngineProblems(

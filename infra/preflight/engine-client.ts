@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { readText } from "#daemon/bytes.ts";
 import { sendRequest, type HttpRequest } from "#daemon/http/send-request.ts";
 
-/** An engine's answer to a request of the Engine API. */
+/** An engine's answer to a request of the Engine API; its body is text where that can't be parsed. */
 export type EngineAnswer = Readonly<{ status: number; headers: IncomingHttpHeaders; body: unknown }>;
 
 /** A request to an engine; by default a GET without a body. */
@@ -41,7 +41,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // `/_ping` answers text, and a proxy in between may answer anything: the status says enough.
-    return undefined;
+    // `/_ping` answers text, a command prints what it likes, and a proxy in between may answer anything.
+    return text;
   }
 }

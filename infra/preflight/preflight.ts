@@ -2,8 +2,10 @@ import { homedir } from "node:os";
 import { secretKeys, type StackConfig } from "../config/config-schema.ts";
 import { ConfigError, describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import { findMissingKeys } from "../services/node/node-keys.ts";
+import { findMissingNodeValues } from "../services/node/node-image.ts";
 import { findDockerProblems, probePort } from "./docker-preflight.ts";
 import { createEngineClient } from "./engine-client.ts";
+import { hostCapacity } from "./host-capacity.ts";
 import { findHostKeyProblems } from "./host-keys.ts";
 import { findContextProblems } from "./kubernetes-context.ts";
 import { findRegistryProblems } from "./registry-images.ts";
@@ -17,7 +19,7 @@ export type Surroundings = Readonly<{
 }>;
 
 /**
- * Checks whether a stack can be deployed at all, before Pulumi begins: missing values, an engine that does not answer, taken ports, images that are
+ * Checks whether a stack can be deployed at all, before Pulumi begins: missing values, an engine that does not answer, a host that is too small, taken ports, images that are
  * nowhere, a context that the kubeconfig does not have.
  *
  * @throws {ConfigError} with all problems at once, a line each.
@@ -55,7 +57,11 @@ async function findTargetProblems(
   const keys = isHere ? findHostKeyProblems(config) : [];
   return [
     ...keys,
-    ...(await findDockerProblems(config, { requestEngine, probe: isHere ? probePort : undefined, prefix })),
+    ...(await findDockerProblems(config, {
+      ...(isHere ? { probe: probePort, host: hostCapacity } : { probe: undefined }),
+      requestEngine,
+      prefix,
+    })),
   ];
 }
 
@@ -64,6 +70,7 @@ export function findMissingValues(config: StackConfig): readonly ConfigProblem[]
   const { devAccounts, signerPrivateKey, payTo, tokenAddress } = config;
   return [
     ...findMissingKeys(config),
+    ...findMissingNodeValues(config),
     ...(devAccounts || signerPrivateKey !== undefined
       ? []
       : [describeMissing("signerPrivateKey", "the key of the account that submits settlements")]),

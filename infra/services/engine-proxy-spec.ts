@@ -1,6 +1,7 @@
 import { engineProxySettings } from "#engine-proxy/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { nodeStopGraceSeconds } from "./node/node-layout.ts";
+import type { EntryPointPlaces } from "./service-spec.ts";
 import { engineSocketDirectory, engineSocketPath, engineSocketVolume } from "./sidecar-spec.ts";
 
 /** Arguments of {@link engineProxySpec}. */
@@ -10,6 +11,8 @@ export type EngineProxyArgs = CommonArgs &
     container: string;
     /** The one directory of that container that `node_cli` is run in; default: that of v0.11 and later. */
     binDirectory: string | undefined;
+    /** The node's command-line tool, and the configuration file that it may be given; default: the specification's. */
+    cli?: EntryPointPlaces["cli"] | undefined;
   }>;
 
 /** Path of the engine's own socket in the proxy's container. */
@@ -26,6 +29,8 @@ export function engineProxySpec(args: EngineProxyArgs): BuiltService {
         engine: `unix://${enginePathInProxy}`,
         container: args.container,
         binDirectory: args.binDirectory,
+        nodeCli: args.cli?.tool,
+        configArgument: args.cli?.configArgument,
         listen: { socketPath: engineSocketPath },
         stopTimeoutMaxSeconds: nodeStopGraceSeconds,
       },

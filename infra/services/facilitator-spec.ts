@@ -16,6 +16,8 @@ export type FacilitatorArgs = CommonArgs &
     replicas?: Replicas | undefined;
     /** Whether changed settings hand it over in its container. Default: its container or pod is replaced. */
     isHandedOver?: boolean | undefined;
+    /** Whether a node may be syncing for days before it is ready, so that no update waits for that. Default: no. */
+    isReadyLate?: boolean | undefined;
     chainId: number;
     /** JSON-RPC endpoint of the chain's node. */
     rpcUrl: string;
@@ -101,7 +103,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
       startsAfter: ["node", "postgres"],
       metrics: { port: operations },
       replicas: args.replicas,
-      health: { ...daemonHealth, port: "operations" },
+      health: { ...daemonHealth, port: "operations", awaited: args.isReadyLate === true ? "live" : "ready" },
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
     },

@@ -12,6 +12,8 @@ export type NetworkHealth = Readonly<{
   startupPath: string;
   /** Time that the first start may take, in seconds, before the service counts as failed. */
   startWithinSeconds: number;
+  /** State that an engine's health check stands for, and that a deployment waits for; default: `ready`. */
+  awaited?: "ready" | "live";
   /** Command that probes an image other than Gatehouse's from within; absent: the program of Gatehouse's images. */
   command?: readonly string[];
 }>;
@@ -47,6 +49,11 @@ export const healthTimes = {
   },
   connection: { ready: { every: 5, failures: 3 }, live: { every: 10, failures: 6 } },
 } as const;
+
+/** Whether a service may not be ready for days, because a node syncs, so that no deployment waits for it. */
+export function isReadyLate(health: HealthSpec | undefined): boolean {
+  return health?.kind === "http" && health.awaited === "live";
+}
 
 /** The probe of a service that has no more than `/livez` and `/readyz`. */
 export const daemonHealth: NetworkHealth = {

@@ -1,4 +1,6 @@
+import type { Input } from "@pulumi/pulumi";
 import { devnetSettings } from "#devnet/settings.ts";
+import type { NodeFamily } from "#node/families.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { NodeKeys } from "./node/node-keys.ts";
@@ -13,7 +15,16 @@ import {
 } from "./node/node-layout.ts";
 import { buildDevnetConfSeed, buildNodeConfSeed, type NodeConfArgs, type ProgramPlace } from "./node/node-conf.ts";
 import type { NetworkHealth } from "./health-spec.ts";
-import { oneReplica, type Edge, type PortSpec, type ServiceSpec, chooseNodeUser } from "./service-spec.ts";
+import {
+  oneReplica,
+  type Edge,
+  type PlacedFile,
+  type PortSpec,
+  type ResourceLimits,
+  type ServiceSpec,
+  chooseNodeUser,
+} from "./service-spec.ts";
+import { listPathVariables } from "./node/node-image.ts";
 
 /** Arguments of {@link nodeSpec}. */
 export type NodeArgs = CommonArgs &
@@ -30,6 +41,14 @@ export type NodeArgs = CommonArgs &
     conf: Omit<NodeConfArgs, "version">;
     /** Place of the programs in the node's own image. */
     programs: ProgramPlace;
+    /** Family of the node's own image. */
+    family: NodeFamily;
+    /** Files that the stack puts into the node's workspace. */
+    placed: readonly PlacedFile[];
+    /** Variables of the node's own image that may hold a secret. */
+    secretEnvironment: Readonly<Record<string, Input<string>>>;
+    /** Open files that the node's own image may have; default: by its family. */
+    openFiles: number | undefined;
     /** The node's keys; the devnet has none. */
     keys: NodeKeys;
     /** Words whose accounts a new devnet chain funds. */
@@ -107,25 +126,38 @@ function buildDevnetNode(args: NodeArgs): BuiltService {
 /** Time for a node that replays its log before it answers: if it were ended meanwhile, it would have to begin again. */
 const replayMaxSeconds = 86_400;
 
+/** Limits of a node of the operator's image, unless a stack sets others. */
+export const realNodeLimits: ResourceLimits = { cpus: 8, memoryMebibytes: 32_768 };
+
 /** Builds the node of the operator's image, which starts by its own entry point; only the operator knows a command in it that checks its health. */
 function buildRealNode(args: NodeArgs, uid: number): ServiceSpec {
-  const seed = buildNodeConfSeed({ ...args.conf, version: args.version }, args.programs);
+  const { family, placed: files } = args;
+  const { image } = family;
+  const seed = buildNodeConfSeed({ ...args.conf, version: args.version }, { ...args.programs, family, files });
+  const hasEntryPoint = image.programs === "entry-point";
   return {
     name: "node",
     image: "node",
     arguments: undefined,
-    environment: {},
+    environment: hasEntryPoint ? listPathVariables(family) : {},
+    secretEnvironment: args.secretEnvironment,
     files: args.keys.files,
     foreignFiles: args.keys.foreign,
     filesDirectory: keysDirectory,
     ports: [...ports, { name: "peers", number: args.conf.peerPort, audience: "peers" }],
-    volumes: [chainDataVolume, confVolume],
-    ...(seed.places === undefined ? {} : { programs: seed.places.bin }),
+    volumes: hasEntryPoint ? [workspace] : [chainDataVolume, confVolume],
+    ...(seed.places === undefined || hasEntryPoint ? {} : { programs: seed.places.bin }),
     seed,
     edges: [args.pushEdge, { to: "internet" }],
     startsAfter,
-    health: { kind: "port", port: "http", command: args.healthCommand, startWithinSeconds: replayMaxSeconds },
-    limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },
+    health: {
+      kind: "port",
+      port: "http",
+      command: args.healthCommand ?? image.healthCommand,
+      startWithinSeconds: replayMaxSeconds,
+    },
+    limits: args.limits ?? realNodeLimits,
+    openFiles: args.openFiles ?? image.openFiles,
     user: chooseNodeUser(uid),
     stopGraceSeconds: nodeStopGraceSeconds,
     replicas: oneReplica,

@@ -35,6 +35,8 @@ export type ResourceServerArgs = CommonArgs &
     replicas?: Replicas | undefined;
     /** Whether changed settings hand it over in its container. Default: its container or pod is replaced. */
     isHandedOver?: boolean | undefined;
+    /** Whether a node may be syncing for days before it is ready, so that no update waits for that. Default: no. */
+    isReadyLate?: boolean | undefined;
     /** Publication of the service on a host; absent if none publishes it. */
     published?: Published | undefined;
     chainId: number;
@@ -120,7 +122,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
       startsAfter: ["facilitator", "postgres", "upstream"],
       metrics: { port: operations },
       replicas: args.replicas,
-      health: { ...daemonHealth, port: "operations" },
+      health: { ...daemonHealth, port: "operations", awaited: args.isReadyLate === true ? "live" : "ready" },
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
     },

@@ -56,7 +56,24 @@ export type NodePlaces = Readonly<{
   keys: string;
   /** Paths at which earlier releases kept node.conf on the node's volume. */
   formerConf: readonly string[];
+  /** Parts of a node whose image copies its programs to the workspace at each start; absent if the stack copies them. */
+  entryPoint?: EntryPointPlaces;
 }>;
+
+/** Parts of a node's workspace that the entry point of its image reads before it starts the node. */
+export type EntryPointPlaces = Readonly<{
+  /** Files that the stack puts into the workspace before each start of it. */
+  files: readonly PlacedFile[];
+  /** Names of the keys' files; the entry point would make another identity where one is missing. */
+  keyNames: readonly string[];
+  /** Directory whose presence keeps the entry point from running genesis. */
+  genesisMark: string | undefined;
+  /** The node's command-line tool, and the configuration file that it is given. */
+  cli: Readonly<{ tool: string; configArgument: string }>;
+}>;
+
+/** A file of the node's workspace, at an absolute path in its container. */
+export type PlacedFile = Readonly<{ path: string; content: Input<string> }>;
 
 /** Files that are there already: in a Secret of the service's namespace, or in a directory of its Docker host. */
 export type ForeignFiles = Readonly<{ names: readonly string[] }> &
@@ -91,6 +108,8 @@ export type ServiceSpec = Readonly<{
   /** Arguments of the image's entry point; undefined leaves the image's own. */
   arguments: readonly string[] | undefined;
   environment: Readonly<Record<string, string>>;
+  /** Variables with secrets, for an image that reads them from nowhere else. */
+  secretEnvironment?: Readonly<Record<string, Input<string>>>;
   files: readonly FileSpec[];
   /** Files that it reads again as they change: a change of them, and of nothing else, stops nothing. */
   liveFiles?: readonly FileSpec[];
@@ -118,6 +137,8 @@ export type ServiceSpec = Readonly<{
   /** Undefined if there is nothing to probe. */
   health: HealthSpec | undefined;
   limits: ResourceLimits;
+  /** Open files that its process may have; absent: as many as the engine allows. */
+  openFiles?: number | undefined;
   user: Readonly<{ uid: number; gid: number }>;
   /** Signal that stops it; default: SIGTERM. */
   stopSignal?: "SIGINT";

@@ -1,13 +1,13 @@
 import { formatAuthority } from "#daemon/http/address.ts";
 import { operatorPaths, stackServices } from "#daemon/stack-services.ts";
-import { policyShape } from "#gateway/settings/policy.ts";
+import { nodeFamilies, type NodeFamily } from "#node/families.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { renderApiKeys, type GatewayApiKeys, type RenderedApiKeys } from "./gateway-api-keys.ts";
 import {
   chainDataVolume,
-  confPath,
   confVolume,
+  locateConf,
   nodePorts,
   nodeStopGraceSeconds,
   workspaceDirectory,
@@ -18,6 +18,7 @@ import type { PushTarget } from "./push-target.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
 import { liveFilesDirectory, stateDirectory, type ServiceSpec, chooseNodeUser } from "./service-spec.ts";
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
+import { handedSettings, livePolicy } from "./sidecar-files.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
 
 /** Way in which the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
@@ -39,6 +40,8 @@ export type SidecarArgs = CommonArgs &
     nodeImage: string | undefined;
     /** User that the node's own image runs as: the sidecar writes files that the node owns. Undefined for the devnet. */
     nodeImageUser: number | undefined;
+    /** Family of the node's own image; default: the specification's. */
+    nodeFamily?: NodeFamily;
     /** Host under which the sidecar reaches the node. */
     nodeHost: string;
     /** The Pushgateway, for the node and for the sidecar. */
@@ -86,28 +89,6 @@ export const engineSocketVolume = "engine-socket";
  */
 const hungAfterMs = 900_000;
 
-/** The gateway's policy, in a file that it reads again as it changes; not used if the operator names their own file. */
-const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), file: "policy.json5" } as const;
-
-/**
- * All other settings, in a file as well: as it changes, a new process takes the sidecar's place, and the gateway answers meanwhile. Settings that
- * identify the node stay in the environment, where policies see them: another node is another container, and so is another way to it. Secrets are no
- * part of the file either.
- */
-const handedSettings = {
-  file: "settings.json5",
-  withSecrets: true,
-  fixed: [
-    ["node"],
-    ["monitor"],
-    ["pushgateway"],
-    ["prune", "enabled"],
-    ["docker"],
-    ["kubernetes"],
-    ["upkeep", "stateDirectory"],
-  ],
-} as const;
-
 /**
  * Builds the sidecar of one node: keeps node.conf and pruning right, restarts the node, guards its RPC.
  *
@@ -153,6 +134,8 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
         livePath: operatorPaths.live,
         startupPath: "/startupz",
         startWithinSeconds: 300,
+        // The node may be syncing for days, and the sidecar is not ready meanwhile.
+        awaited: hasEntryPoint(args) ? "live" : "ready",
       },
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
@@ -169,6 +152,8 @@ function hasPrivateListener({ accessTokens, apiKeys = {} }: SidecarArgs): boolea
 
 /** Builds the settings of the sidecar. The private listener runs if it has API keys to read, if only an empty file. */
 function buildSidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefined): SettingsTree {
+  const { nodeFamily = nodeFamilies[0] } = args;
+  const isReal = args.nodeImageUser !== undefined;
   return {
     listen: { host: "0.0.0.0", port: ports.status, ...listOperatorHosts("sidecar", args.published) },
     gateway: {
@@ -184,14 +169,18 @@ function buildSidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefine
     },
     node: {
       workspace: workspaceDirectory,
+      family: isReal && hasEntryPoint(args) ? nodeFamily.name : undefined,
       // A real node's programs are in its own container alone, and its node.conf apart from them.
-      configPath: args.nodeImageUser === undefined ? undefined : confPath,
+      configPath: isReal ? locateConf(nodeFamily) : undefined,
       version: args.nodeVersion,
       image: args.nodeImage,
       httpUrl: `http://${args.nodeHost}:${nodePorts.http}`,
       webSocketUrl: `ws://${args.nodeHost}:${nodePorts.webSocket}`,
       chainId: args.chainId,
     },
+    ...(isReal && hasEntryPoint(args)
+      ? { nodeCli: { containerBinDirectory: `${workspaceDirectory}/bin`, configArgument: locateConf(nodeFamily) } }
+      : {}),
     pushgateway: { url: `http://${formatAuthority(args.push.host, args.push.port)}` },
     monitor: {
       enabled: true,
@@ -232,9 +221,16 @@ function buildRestartTree({ restart, nodeImageUser }: SidecarArgs): SettingsTree
   };
 }
 
-function listSidecarVolumes({ restart, nodeImageUser }: SidecarArgs): ServiceSpec["volumes"] {
+/** Whether the node's own image has its programs, its configuration and its data in one workspace. */
+function hasEntryPoint({ nodeFamily }: SidecarArgs): boolean {
+  return nodeFamily?.image.programs === "entry-point";
+}
+
+function listSidecarVolumes(args: SidecarArgs): ServiceSpec["volumes"] {
+  const { restart, nodeImageUser } = args;
+  const hasWhole = nodeImageUser === undefined || hasEntryPoint(args);
   const kept = [
-    ...(nodeImageUser === undefined ? [workspace] : [confVolume, { ...chainDataVolume, readOnly: true }]),
+    ...(hasWhole ? [workspace] : [confVolume, { ...chainDataVolume, readOnly: true }]),
     { name: "sidecar-state", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 1 },
   ];
   if (restart.driver !== "docker") return kept;

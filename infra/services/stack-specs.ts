@@ -8,6 +8,7 @@ import { readBroughtArgs, type BroughtArgs } from "./brought-services.ts";
 import { devAccounts, devnetMnemonic, findSignerKey } from "./node/dev-accounts.ts";
 import type { FacilitatorArgs, Token } from "./facilitator-spec.ts";
 import type { ProgramPlace } from "./node/node-conf.ts";
+import { chooseNodeFamily, hasEntryPoint, listPlacedFiles, listSecretVariables } from "./node/node-image.ts";
 import { readNodeKeys } from "./node/node-keys.ts";
 import { nodePorts } from "./node/node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
@@ -71,6 +72,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const publicProxies = findPublicProxies(config);
   // A cluster rolls pods; a Docker host has one container of each service, in which one process takes the other's place.
   const isHandedOver = context.restart.driver === "docker";
+  const isReadyLate = hasEntryPoint(config);
   const sample = sellsSample(config);
   const routes = sample ? buildSampleRoutes(config, addresses, payTo) : config.routes;
   return {
@@ -81,6 +83,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       nodeVersion: chooseNodeVersion(config),
       nodeImage: config.nodeImage,
       nodeImageUser: imageUser,
+      nodeFamily: chooseNodeFamily(config),
       nodeHost: addresses.nodeOfSidecar,
       push,
       pushIntervalSeconds: config.metricsPushIntervalSeconds,
@@ -104,6 +107,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       database,
       replicas: config.facilitatorReplicas,
       isHandedOver,
+      isReadyLate,
       ...getCommon(config, "facilitator"),
     },
     resourceServer: {
@@ -119,6 +123,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       published,
       replicas: config.resourceServerReplicas,
       isHandedOver,
+      isReadyLate,
       ...getCommon(config, "resource-server"),
     },
   };
@@ -144,6 +149,10 @@ function buildNodeArgs(
       pushIntervalSeconds: config.metricsPushIntervalSeconds,
     },
     programs: findProgramPlace(config),
+    family: chooseNodeFamily(config),
+    placed: listPlacedFiles(config, secret),
+    secretEnvironment: listSecretVariables(config, secret),
+    openFiles: config.nodeUlimits?.nofile,
     keys: readNodeKeys(config, secret),
     mnemonic: config.devAccounts ? secret(devnetMnemonic) : undefined,
     ...getCommon(config, "node"),

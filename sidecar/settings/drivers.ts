@@ -32,11 +32,16 @@ export const opsSection = section({
   ),
 });
 
+/** Default command of the `compose` driver. */
+export const composeRestart = ["docker", "compose", "restart"] as const;
+
 /** The `compose` driver. */
 export const composeSection = section({
   command: command('["docker","compose","restart"]')
-    .default(["docker", "compose", "restart"])
-    .describe("Command that restarts the node's container"),
+    .default([...composeRestart])
+    .describe(
+      "Command that restarts the node's container; the default gets --timeout 300 and compose.service added, where that is set",
+    ),
   exec: command('["docker","compose","exec"]')
     .default(["docker", "compose", "exec"])
     .describe("Command that runs a program in a service; node_cli is run by it inside the node's container"),
@@ -47,7 +52,9 @@ export const composeSection = section({
     ),
   service: name
     .optional()
-    .describe("The node's service in the compose file; running node_cli inside its container needs it"),
+    .describe(
+      "The node's service in the compose file: it alone is restarted then; running node_cli inside its container needs it",
+    ),
   directory: filePath.optional().describe("Directory of the compose file; default: node.workspace"),
 });
 

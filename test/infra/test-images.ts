@@ -122,6 +122,17 @@ export function buildNodeImage(name: string, nodeImage: string, version: string)
   return buildOnce(tag, () => build(tag, "test/infra/node-image/Dockerfile", args, place));
 }
 
+/**
+ * Builds an image that prepares its workspace by an entry point, unless it is there.
+ *
+ * @param nodeImage a Debian image with Node.
+ */
+export function buildEntryPointImage(name: string, nodeImage: string): Promise<string> {
+  const tag = `${name}:entry-point`;
+  const place = { network: "none", context: join(import.meta.dirname, "entry-point-image") } as const;
+  return buildOnce(tag, () => build(tag, "test/infra/entry-point-image/Dockerfile", { NODE_IMAGE: nodeImage }, place));
+}
+
 /** Behaviour of a version of the node with a chain, as its serve.mjs implements it. */
 export type ChainNodeBehaviour = "good" | "silent" | "corrupts" | "secretive";
 

@@ -78,7 +78,9 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // bytes, request: what answers a look before a deployment is no more trusted than what answers a service.
       // stack-services: a service is one row, wherever it runs.
       // markdown: the table of the stack's keys is printed as every other table of the docs is.
-      "daemon/{bytes,markdown,stack-services,version}.ts",
+      // time: an update waits for a container as a service waits. disk-space: a disk's room is read in one place.
+      "daemon/{bytes,markdown,stack-services,time,version}.ts",
+      "daemon/files/disk-space.ts",
       "daemon/secrets/mask.ts",
       "daemon/http/{address,send-request}.ts",
       // free-ports: a test says which ports of the machine are taken.
@@ -91,8 +93,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "status/condition-reasons.ts",
       "gateway/observe/meter.ts",
       "gateway/settings/{api-keys,policy}.ts",
-      // What changes with the node's version, and how a version is read, stand once.
-      "node/{versions,version-setting}.ts",
+      // What changes with the node's version or family, and how a version is read, stand once.
+      "node/{families,versions,version-setting}.ts",
       // images: what reads and edits node.conf in the node's own init container does it as the sidecar does.
       "node/conf/{document,editor,parsed-text}.ts",
     ],

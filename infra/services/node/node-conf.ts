@@ -1,8 +1,16 @@
 import { posix } from "node:path";
+import { nodeFamilies, type NodeFamily } from "#node/families.ts";
 import { nodeReleases, findReleaseOfText, type NodeReleases } from "#node/versions.ts";
-import { chainDataDirectory, confPath, keysDirectory, nodePorts, deriveProgramDirectory } from "./node-layout.ts";
+import {
+  chainDataDirectory,
+  keysDirectory,
+  locateConf,
+  nodePorts,
+  deriveProgramDirectory,
+  workspaceDirectory,
+} from "./node-layout.ts";
 import { keyFiles } from "./node-keys.ts";
-import type { HostAddress, SeedSpec, ServiceSpec } from "../service-spec.ts";
+import type { EntryPointPlaces, HostAddress, PlacedFile, SeedSpec, ServiceSpec } from "../service-spec.ts";
 
 /** Values of a node's first configuration. */
 export type NodeConfArgs = Readonly<{
@@ -17,8 +25,8 @@ export type NodeConfArgs = Readonly<{
   pushIntervalSeconds: number;
 }>;
 
-/** Directory of the node inside the workspace in the layout before v0.11; the sidecar's default. */
-const defaultNodeDirectory = "node";
+/** Family of the devnet. */
+const [devnetFamily] = nodeFamilies;
 
 /** Place of the programs in a node's image, as the stack names it. */
 export type ProgramPlace = Readonly<{
@@ -30,8 +38,8 @@ export type ProgramPlace = Readonly<{
 /** Builds the devnet's first `node.conf`, where its version looks for it (specification, "Versioning", 1). */
 export function buildDevnetConfSeed(args: NodeConfArgs, releases: NodeReleases = nodeReleases): SeedSpec {
   const { layout } = findReleaseOfText(args.version, releases);
-  const path = `${deriveProgramDirectory(layout, defaultNodeDirectory)}/node.conf`;
-  return { path, content: renderNodeConf(args, releases), host: args.host };
+  const path = `${deriveProgramDirectory(layout, devnetFamily.nodeDirectory)}/node.conf`;
+  return { path, content: renderNodeConf(args, devnetFamily, releases), host: args.host };
 }
 
 /** Finds the directory of a node's container with its programs, whichever node it is. */
@@ -39,24 +47,56 @@ export function findBinDirectory({ seed }: Pick<ServiceSpec, "seed">): string | 
   return seed === undefined ? undefined : (seed.places?.bin ?? posix.dirname(seed.path));
 }
 
+/** Place, family and files of a real node's workspace. */
+export type NodeWorkspace = ProgramPlace &
+  Readonly<{
+    /** Default: the specification's. */
+    family?: NodeFamily;
+    /** Files that the stack puts into it. */
+    files?: readonly PlacedFile[];
+  }>;
+
 /** Builds a real node's first `node.conf`, and the directories of its container. */
 export function buildNodeConfSeed(
   args: NodeConfArgs,
-  { binDirectory, nodeDirectory = defaultNodeDirectory }: ProgramPlace,
+  { binDirectory, family = devnetFamily, nodeDirectory = family.nodeDirectory, files = [] }: NodeWorkspace,
   releases: NodeReleases = nodeReleases,
 ): SeedSpec {
   const bin = binDirectory ?? deriveProgramDirectory(findReleaseOfText(args.version, releases).layout, nodeDirectory);
+  const path = locateConf(family);
   const standard = releases.toReversed().map(({ layout }) => deriveProgramDirectory(layout, nodeDirectory));
-  const formerConf = [...new Set([bin, ...standard])].map((directory) => `${directory}/node.conf`);
-  const places = { bin, data: chainDataDirectory, keys: keysDirectory, formerConf };
-  return { path: confPath, content: renderNodeConf(args, releases), host: args.host, places };
+  const hasEntryPoint = family.image.programs === "entry-point";
+  const former = hasEntryPoint
+    ? family.configPlaces.map((place) => `${workspaceDirectory}/${place}`).filter((place) => place !== path)
+    : [...new Set([bin, ...standard])].map((directory) => `${directory}/node.conf`);
+  const places = {
+    bin,
+    data: chainDataDirectory,
+    keys: keysDirectory,
+    formerConf: former,
+    ...(hasEntryPoint ? { entryPoint: buildEntryPoint(family, path, files) } : {}),
+  };
+  return { path, content: renderNodeConf(args, family, releases), host: args.host, places };
+}
+
+function buildEntryPoint(
+  { image: { genesisMark }, programs: { tool } }: NodeFamily,
+  conf: string,
+  files: readonly PlacedFile[],
+): EntryPointPlaces {
+  return {
+    files,
+    keyNames: Object.values(keyFiles),
+    genesisMark: genesisMark === undefined ? undefined : `${chainDataDirectory}/${genesisMark}`,
+    cli: { tool, configArgument: conf },
+  };
 }
 
 /**
  * Renders a node's first `node.conf` (specification, "Node configuration file"), with the metrics keys of the node's version
  * ("Versioning", 2). An address that only the place knows is filled in there.
  */
-function renderNodeConf(args: NodeConfArgs, releases: NodeReleases): string {
+function renderNodeConf(args: NodeConfArgs, { image }: NodeFamily, releases: NodeReleases): string {
   const { monitorKeys: keys } = findReleaseOfText(args.version, releases);
   const configuration = {
     chain: {
@@ -73,7 +113,7 @@ function renderNodeConf(args: NodeConfArgs, releases: NodeReleases): string {
       },
       startup_config: {
         init_config: {
-          meta_path: `${chainDataDirectory}/meta`,
+          meta_path: `${workspaceDirectory}/${image.metaPath}`,
           host_ip: args.host.kind === "fixed" ? args.host.address : "127.0.0.1",
           http_port: String(nodePorts.http),
           rpc_port: String(nodePorts.rpc),
@@ -96,28 +136,37 @@ export const hostIpVariable = "HOST_IP";
 /** Path at which that program finds the directory that the node will run in. */
 export const stagedBin = "/run/gatehouse/bin";
 
-/**
- * Builds the arguments of Node that run that program.
- *
- * @param from the node's first configuration.
- * @param programs directory of the image's programs, if they are to be copied.
- */
-export function buildSeedCommand(seed: SeedSpec, from: string, programs?: string): string[] {
-  const { path, places } = seed;
-  if (places === undefined) return [seedProgram, from, path];
+/** Names a placed file where that program finds it; its path may have slashes, which a Secret's entries may not. */
+export function namePlacedFile(index: number): string {
+  return `placed-${index}`;
+}
+
+/** Directories in which the program that seeds a node's configuration finds its sources. */
+export type SeedSources = Readonly<{
+  /** The node's first configuration. */
+  conf: string;
+  /** Directory of the image's programs, if they are to be copied. */
+  programs?: string | undefined;
+  /** Directory of the files that the stack puts into the workspace. */
+  placed: string;
+}>;
+
+/** Builds the arguments of Node that run that program. */
+export function buildSeedCommand({ path, places }: SeedSpec, { conf, programs, placed }: SeedSources): string[] {
+  if (places === undefined) return [seedProgram, conf, path];
+  const { entryPoint } = places;
+  const program = [seedProgram, conf, path, ...places.formerConf.flatMap((former) => ["--adopt", former])];
+  const directories = ["--bin", places.bin, "--data", places.data, "--keys", places.keys];
+  if (entryPoint === undefined) {
+    const copied = programs === undefined ? [] : ["--programs", programs];
+    return [...program, "--link", `${stagedBin}/node.conf`, ...copied, ...directories];
+  }
+  const { files, keyNames, genesisMark } = entryPoint;
   return [
-    seedProgram,
-    from,
-    path,
-    ...places.formerConf.flatMap((former) => ["--adopt", former]),
-    "--link",
-    `${stagedBin}/node.conf`,
-    ...(programs === undefined ? [] : ["--programs", programs]),
-    "--bin",
-    places.bin,
-    "--data",
-    places.data,
-    "--keys",
-    places.keys,
+    ...program,
+    ...files.flatMap((file, index) => ["--place", `${placed}/${namePlacedFile(index)}=${file.path}`]),
+    ...keyNames.flatMap((name) => ["--require", `${places.keys}/${name}`]),
+    ...(genesisMark === undefined ? [] : ["--genesis-mark", genesisMark]),
+    ...directories,
   ];
 }

@@ -1,4 +1,5 @@
 import { stackServices } from "#daemon/stack-services.ts";
+import type { NodeFamily } from "#node/families.ts";
 import { deriveBinDirectory, type LayoutName } from "#node/versions.ts";
 import type { VolumeSpec } from "../service-spec.ts";
 
@@ -38,8 +39,13 @@ export const chainDataVolume: VolumeSpec = { ...workspace, directory: "data", pa
  */
 export const confVolume: VolumeSpec = { ...workspace, directory: "conf", path: `${workspaceDirectory}/conf` };
 
-/** Path of a real node's node.conf; the directory that the node runs in has a link to it. */
-export const confPath = `${confVolume.path}/node.conf`;
+/**
+ * Locates a real node's configuration file: its family's own place where the image's entry point takes the programs to the workspace, else
+ * {@link confVolume}, with a link in the directory that the node runs in.
+ */
+export function locateConf({ image, configPlaces: [place] }: NodeFamily): string {
+  return image.programs === "entry-point" ? `${workspaceDirectory}/${place}` : `${confVolume.path}/node.conf`;
+}
 
 /** Derives the directory of the node's programs in a layout (specification, "Versioning", 1). */
 export function deriveProgramDirectory(layout: LayoutName, nodeDirectory: string): string {

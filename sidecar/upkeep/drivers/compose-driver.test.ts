@@ -1,6 +1,6 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { keepProgramOutput } from "../../testing/program-output.ts";
 import { composeVariables, createComposeDriver } from "./compose-driver.ts";
@@ -33,4 +33,28 @@ test("the commands of compose get what says where docker is, and no secret of th
     expect(environment).toContain("DOCKER_HOST=unix:///run/other.sock");
     expect(environment).not.toMatch(/GATEHOUSE_|secret/);
   }
+});
+
+/** Runs a restart with a stand-in for docker, and returns what that was told. */
+async function restart(command: readonly string[], service?: string): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-compose-"));
+  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  await using output = await keepProgramOutput();
+  const told = join(directory, "told");
+  await writeFile(join(directory, "docker"), `#!/bin/sh\necho "$@" >> ${told}\n`, { mode: 0o755 });
+  vi.stubEnv("PATH", `${directory}${delimiter}${process.env["PATH"] ?? ""}`);
+  const limits = { timeoutMs: 10_000, psTimeoutMs: 10_000, passes: composeVariables };
+  const ps = ["docker", "compose", "ps"];
+  const driver = createComposeDriver({ command, ps, service, directory: () => directory, ...limits }, output);
+  await driver.restart(new AbortController().signal);
+  return (await readFile(told, "utf8")).trim();
+}
+
+test("restarts the node's service alone, with the time that the node needs to stop", async () => {
+  expect(await restart(["docker", "compose", "restart"], "node")).toBe("compose restart --timeout 300 node");
+});
+
+test("runs the specification's command where no service is named, and an operator's own as it is", async () => {
+  expect(await restart(["docker", "compose", "restart"])).toBe("compose restart");
+  expect(await restart(["docker", "compose", "restart", "other"], "node")).toBe("compose restart other");
 });

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import { runLastingProcess } from "#daemon/process/lasting-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
+import { composeRestart } from "../../settings/drivers.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
 /** Commands of a compose deployment, and the directory of its file. */
@@ -21,6 +22,9 @@ export type ComposeDriverOptions = Readonly<{
 /** Variables that docker and its compose read (docker's reference of the command line, "Environment variables"); a daemon that is reached by ssh needs the agent. */
 export const composeVariables: readonly string[] = ["DOCKER_*", "COMPOSE_*", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"];
 
+/** Seconds that the node has to stop: Compose before 2.19 gives 10 at a restart, whatever the file's `stop_grace_period` is. */
+const stopTimeoutSeconds = 300;
+
 /** Output of a command that is read. */
 const outputLimitBytes = 1_048_576;
 
@@ -30,9 +34,13 @@ const listed = z.object({ State: z.string() });
 /** States of a container whose process is there, or soon will be for the first time. */
 const alive: ReadonlySet<string> = new Set(["running", "paused", "created"]);
 
-/** Restarts a container deployment with `docker compose restart` (specification, "Node command line"). */
+/**
+ * Restarts a container deployment with `docker compose restart` (specification, "Node command line"): of the node's service alone where that is
+ * named, because the command by itself restarts all services of the file, the sidecar among them.
+ */
 export function createComposeDriver(options: ComposeDriverOptions, output: OutputFiles): NodeDriver {
-  const { command, directory, timeoutMs, passes } = options;
+  const { directory, timeoutMs, passes } = options;
+  const command = buildRestart(options);
   return {
     name: "compose",
     restart: async (signal) => {
@@ -49,6 +57,14 @@ export function createComposeDriver(options: ComposeDriverOptions, output: Outpu
     },
     runs: (signal) => checkRunning(options, signal),
   };
+}
+
+/** Builds the command of a restart; one that an operator wrote is taken as it is. */
+function buildRestart({ command, service }: ComposeDriverOptions): readonly string[] {
+  const isDefault =
+    command.length === composeRestart.length && composeRestart.every((word, at) => word === command[at]);
+  if (!isDefault || service === undefined) return command;
+  return [...command, "--timeout", String(stopTimeoutSeconds), service];
 }
 
 /** Checks whether a container of the service is alive; `unknown` if compose does not say. */

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import type { Hex } from "#x402/hex.ts";
+import type { Chain } from "./chain.ts";
+import { startChainWatch } from "./chain-watch.ts";
+
+const token: Hex = `0x${"02".repeat(20)}`;
+const separator: Hex = `0x${"ab".repeat(32)}`;
+const options = {
+  chainId: 1_672,
+  rpcUrl: "http://node.example:18100",
+  nativeDecimals: 18,
+  signer: `0x${"01".repeat(20)}`,
+  gasLimit: 150_000,
+  assets: [{ address: token, name: "USDC", version: "2", separator }],
+} as const;
+const nowMs = 1_800_000_000_000;
+
+const quote = async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
+
+/** A node as the watch queries it; `has` is the token's answer at its head, and `ageMs` the age of that. */
+function createNode() {
+  const node = { isSyncing: false, ageMs: 1_000, has: "0x" as Hex, balance: 10n ** 18n };
+  const chain = {
+    id: async () => 1_672,
+    syncing: async () => node.isSyncing,
+    head: async () => ({ number: 7, timestamp: (nowMs - node.ageMs) / 1_000 }),
+    balance: async () => node.balance,
+    simulate: async () => ({ ok: true, result: node.has }) as const,
+  } satisfies Partial<Chain> as unknown as Chain;
+  const warned: unknown[] = [];
+  const log = { warn: (facts: unknown) => warned.push(facts), error: (facts: unknown) => warned.push(facts) };
+  const start = () => startChainWatch(options, { chain, fees: { quote }, clock: () => nowMs, log: log as never });
+  return { node, start, warned };
+}
+
+describe("a token that the node does not have", () => {
+  it.each([
+    ["says that it is syncing", { isSyncing: true }, /^the node is syncing; until it has caught up, there is no token/],
+    ["has an old block for its newest", { ageMs: 600_000 }, /^the node's newest block is more than 120 s old; until/],
+  ])("is waited for while the node %s, and is found once it has caught up", async (_, behind, reason) => {
+    const { node, start, warned } = createNode();
+    Object.assign(node, behind);
+    await using watch = await start();
+    const { chain } = watch.checks();
+    expect(chain).toEqual({ ok: false, message: expect.stringMatching(reason) });
+    expect(chain.message).toContain(`there is no token at ${token} on chain 1672`);
+    expect(warned).toHaveLength(1);
+    Object.assign(node, { isSyncing: false, ageMs: 1_000, has: separator });
+    await until("the token is found", generousMs, () => watch.checks().chain.ok);
+  });
+
+  it("ends the start of a service whose node is up to date: waiting would not help", async () => {
+    await expect(createNode().start()).rejects.toThrow(`there is no token at ${token} on chain 1672; correct assets.`);
+  });
+});
+
+it("does not end the start for a signer without gas, whose reason says what to send", async () => {
+  const { node, start } = createNode();
+  Object.assign(node, { has: separator, balance: 0n });
+  await using watch = await start();
+  expect(watch.checks().signer).toEqual({
+    ok: false,
+    message: expect.stringMatching(/holds 0 to pay for gas.* send it more/),
+  });
+});

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import type { EngineClient } from "../preflight/engine-client.ts";
+
+const created = z.object({ Id: z.string() });
+
+/**
+ * Runs a command in a container and returns what it prints (Docker Engine API, "Exec"), with a terminal, so that its output is text and nothing else;
+ * undefined if the container does not run.
+ */
+export async function runInContainer(
+  engine: EngineClient,
+  container: string,
+  command: readonly string[],
+): Promise<string | undefined> {
+  const body = { Cmd: command, Tty: true, AttachStdout: true, AttachStderr: true };
+  const made = await engine(`/containers/${container}/exec`, { method: "POST", body });
+  const id = created.safeParse(made.body).data?.Id;
+  if (id === undefined) return undefined;
+  const { body: printed } = await engine(`/exec/${id}/start`, { method: "POST", body: { Detach: false, Tty: true } });
+  return typeof printed === "string" ? printed : undefined;
+}

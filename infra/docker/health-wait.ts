@@ -1,0 +1,87 @@
+import { ResourceHook, runtime } from "@pulumi/pulumi";
+import { z } from "zod";
+import { operatorPaths } from "#daemon/stack-services.ts";
+import { waitUntil } from "#daemon/time.ts";
+import type { EngineClient } from "../preflight/engine-client.ts";
+import { runInContainer } from "./engine-exec.ts";
+
+const state = z.object({
+  State: z.object({
+    Status: z.string(),
+    Health: z.object({ Status: z.string(), Log: z.array(z.object({ Output: z.string() })).nullish() }).optional(),
+  }),
+  Config: z.object({ Healthcheck: z.object({ Test: z.array(z.string()) }).optional() }),
+});
+
+type ContainerState = z.output<typeof state>;
+
+const pollMs = 500;
+
+/** Longest response of a health check in a message, in characters. */
+const responseCharactersMax = 300;
+
+const awaited = z.object({ name: z.string(), wait: z.literal(true), waitTimeout: z.number() });
+
+/** Engine of a stack's containers, and whether it is enough that a service runs: it is not ready before a node has synced. */
+export type HealthWaitOptions = Readonly<{ engine: EngineClient; isLiveEnough: boolean }>;
+
+/**
+ * Replaces the provider's wait for healthy containers, whose message names neither the check nor its response. To be called before any resource is
+ * registered.
+ */
+export function replaceHealthWait(options: HealthWaitOptions): void {
+  runtime.registerStackTransformation(({ type, props, opts }) => {
+    const container = type === "docker:index/container:Container" ? awaited.safeParse(props).data : undefined;
+    if (container === undefined) return undefined;
+    const { name: containerName, waitTimeout: startWithinSeconds } = container;
+    const wait = () => waitForHealth(options, { containerName, startWithinSeconds });
+    const afterCreate = [new ResourceHook(`${containerName}-healthy`, wait)];
+    const { wait: _, waitTimeout: __, ...others } = props;
+    return { props: { ...others, mustRun: true }, opts: { ...opts, hooks: { ...opts.hooks, afterCreate } } };
+  });
+}
+
+/**
+ * Waits until a container is healthy, or its service runs, where that is enough.
+ *
+ * @throws {Error} once it is unhealthy, or not healthy in time: one line with the check, its last response and the command to look further.
+ */
+export async function waitForHealth(
+  { engine, isLiveEnough }: HealthWaitOptions,
+  { containerName, startWithinSeconds }: Readonly<{ containerName: string; startWithinSeconds: number }>,
+): Promise<void> {
+  const look = async () => {
+    const found = state.safeParse((await engine(`/containers/${containerName}/json`)).body).data;
+    const status = found?.State.Health?.Status ?? "none";
+    const isLive = status !== "healthy" && isLiveEnough && (await checkLive(engine, containerName, found));
+    return { found, status: isLive ? "healthy" : status };
+  };
+  const { found, status } = await waitUntil(look, (seen) => ["healthy", "unhealthy"].includes(seen.status), {
+    everyMs: pollMs,
+    withinMs: startWithinSeconds * 1_000,
+  });
+  if (status !== "healthy") throw new Error(describeUnhealthy(containerName, found));
+}
+
+/** Checks whether a service runs whose container's own health check is about its readiness. */
+async function checkLive(
+  engine: EngineClient,
+  containerName: string,
+  found: ContainerState | undefined,
+): Promise<boolean> {
+  const [, ...command] = found?.Config.Healthcheck?.Test ?? [];
+  const url = command.at(-1);
+  if (url?.endsWith(operatorPaths.ready) !== true) return false;
+  const live = url.slice(0, -operatorPaths.ready.length) + operatorPaths.live;
+  return (await runInContainer(engine, containerName, [...command.slice(0, -1), live, "0"])) === "";
+}
+
+function describeUnhealthy(containerName: string, found: ContainerState | undefined): string {
+  const [, ...command] = found?.Config.Healthcheck?.Test ?? [];
+  const output = found?.State.Health?.Log?.at(-1)?.Output ?? "";
+  const response = output.replaceAll(/\s+/g, " ").trim().slice(0, responseCharactersMax);
+  const said = response === "" ? "it has not responded yet" : `last response: ${response}`;
+  const isRunning = found === undefined || found.State.Status === "running";
+  const what = isRunning ? "is not healthy" : `is ${found.State.Status} and not healthy`;
+  return `${containerName} ${what}; health check \`${command.join(" ")}\`, ${said}. See \`docker logs ${containerName}\`.`;
+}

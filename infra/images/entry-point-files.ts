@@ -1,0 +1,43 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
+
+/**
+ * Puts a file that the stack has into the node's workspace: in place of an older one, because the stack is its source.
+ *
+ * @param placement `<source>=<path>`.
+ * @returns the outcome in words, for a person.
+ */
+export function putFile(placement: string): string {
+  const [source = "", path = ""] = placement.split("=");
+  mkdirSync(dirname(path), { recursive: true });
+  const staged = `${path}.placed`;
+  writeFileSync(staged, readFileSync(source), { mode: 0o600 });
+  chmodSync(staged, 0o600);
+  renameSync(staged, path);
+  return `placed ${path}`;
+}
+
+/** Finds the files that are missing or empty. */
+export function findMissingFiles(paths: readonly string[]): readonly string[] {
+  return paths.filter((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0);
+}
+
+/**
+ * Marks data that are there as made, so that an entry point that looks for the mark never runs genesis over them. Data without it come from a snapshot.
+ *
+ * @returns the outcome in words, for a person; undefined if there is nothing to mark.
+ */
+export function markGenesis(data: string, mark: string): string | undefined {
+  if (existsSync(mark) || readdirSync(data).every((name) => name === "lost+found")) return undefined;
+  mkdirSync(mark, { recursive: true });
+  return `${data} has data without ${mark}; made it, so that genesis is not run over them`;
+}

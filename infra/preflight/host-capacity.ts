@@ -1,0 +1,113 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { readDiskSpace } from "#daemon/files/disk-space.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import type { ResourceLimits } from "../services/service-spec.ts";
+import { realNodeLimits } from "../services/node-spec.ts";
+import { chooseNodeFamily } from "../services/node/node-image.ts";
+import type { EngineClient } from "./engine-client.ts";
+
+/** Capacity of this machine as a Docker host, which the engine does not report. */
+export type HostCapacity = Readonly<{
+  /** Open files that a process may have at most (`fs.nr_open`); undefined where that is not known. */
+  openFilesMax: () => Promise<number | undefined>;
+  /** Free bytes of the file system of a directory; undefined where that is not known. */
+  freeBytes: (directory: string) => Promise<number | undefined>;
+}>;
+
+/** Reads the capacity of this machine. */
+export const hostCapacity: HostCapacity = {
+  openFilesMax: () => attempt(async () => Number(readFileSync("/proc/sys/fs/nr_open", "utf8"))),
+  freeBytes: (directory) => attempt(async () => (await readDiskSpace(directory)).freeBytes),
+};
+
+async function attempt(read: () => Promise<number>): Promise<number | undefined> {
+  try {
+    return await read();
+  } catch {
+    // Another system, or a directory of root's: nothing is known, and the engine sees for itself.
+    return undefined;
+  }
+}
+
+const info = z.object({ NCPU: z.int(), MemTotal: z.number(), DockerRootDir: z.string().optional() });
+
+const mebibyte = 1_048_576;
+
+/** Free disk that a real node needs for its images, its first blocks and its logs, in GiB; its chain data grow from there. */
+const diskGibibytesMin = 20;
+
+/** Finds limits that are beyond a Docker host: an engine refuses more CPUs than it has only when the service's turn comes. */
+export async function findCapacityProblems(
+  config: StackConfig,
+  { requestEngine, host }: Readonly<{ requestEngine: EngineClient; host: HostCapacity | undefined }>,
+): Promise<readonly ConfigProblem[]> {
+  const found = info.safeParse((await requestEngine("/info")).body).data;
+  const engine = found === undefined ? [] : findLimitProblems(config, found);
+  if (host === undefined || config.nodeImage === undefined) return engine;
+  const files = await findOpenFilesProblems(config, host);
+  return [...engine, ...files, ...(await findDiskProblems(found?.DockerRootDir, host))];
+}
+
+function findLimitProblems(
+  config: StackConfig,
+  { NCPU: cpus, MemTotal }: z.output<typeof info>,
+): readonly ConfigProblem[] {
+  const memoryMebibytes = Math.floor(MemTotal / mebibyte);
+  const byDefault = config.nodeImage === undefined ? {} : { node: realNodeLimits };
+  const limits: Readonly<Record<string, ResourceLimits>> = { ...byDefault, ...config.limits };
+  return Object.entries(limits)
+    .filter(([, limit]) => limit.cpus > cpus || limit.memoryMebibytes > memoryMebibytes)
+    .map(([service, limit]) => {
+      const key = `limits.${service}`;
+      return describeProblem(key, {
+        wrong: `found ${limit.cpus} CPUs and ${limit.memoryMebibytes} MiB, but this Docker host has ${cpus} CPUs and ${memoryMebibytes} MiB.`,
+        remedy: [
+          "Lower both limits",
+          { kind: "set", key: `${key}.cpus`, value: String(Math.min(limit.cpus, cpus)) },
+          " and",
+          {
+            kind: "set",
+            key: `${key}.memoryMebibytes`,
+            value: String(Math.min(limit.memoryMebibytes, memoryMebibytes)),
+          },
+          ", or take a larger host.",
+        ],
+      });
+    });
+}
+
+async function findOpenFilesProblems(
+  config: StackConfig,
+  { openFilesMax }: HostCapacity,
+): Promise<readonly ConfigProblem[]> {
+  const wanted = config.nodeUlimits?.nofile ?? chooseNodeFamily(config).image.openFiles;
+  const most = await openFilesMax();
+  if (wanted === undefined || most === undefined || wanted <= most) return [];
+  return [
+    describeProblem("nodeUlimits.nofile", {
+      wrong: `found ${wanted}, but this host's fs.nr_open is ${most}, and the engine would not start the node.`,
+      remedy: [
+        `Raise it with \`sudo sysctl -w fs.nr_open=${wanted}\`, and in /etc/sysctl.d for the next start of the machine, or lower the limit`,
+        { kind: "set", key: "nodeUlimits.nofile", value: String(most) },
+        ".",
+      ],
+    }),
+  ];
+}
+
+async function findDiskProblems(
+  directory: string | undefined,
+  { freeBytes }: HostCapacity,
+): Promise<readonly ConfigProblem[]> {
+  const free = directory === undefined ? undefined : await freeBytes(directory);
+  if (free === undefined || free >= diskGibibytesMin * 1_024 * mebibyte) return [];
+  const gibibytes = Math.floor(free / mebibyte / 1_024);
+  return [
+    {
+      key: "nodeImage",
+      message: `found ${gibibytes} GiB free in ${directory}, where the engine keeps the node's data; expected ${diskGibibytesMin} GiB or more. Free some, or have the engine keep its data on another disk (data-root in /etc/docker/daemon.json).`,
+    },
+  ];
+}

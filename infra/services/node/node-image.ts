@@ -1,0 +1,180 @@
+import { existsSync, readFileSync } from "node:fs";
+import { basename, isAbsolute } from "node:path";
+import type { Input } from "@pulumi/pulumi";
+import { findFamily, nodeFamilies, type NodeFamily } from "#node/families.ts";
+import type { StackConfig } from "../../config/config-schema.ts";
+import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
+import type { DeploymentSecret } from "../../config/deployment-secret.ts";
+import type { PlacedFile } from "../service-spec.ts";
+import { chainDataDirectory, keysDirectory, locateConf, workspaceDirectory } from "./node-layout.ts";
+
+type Secret = (text: string) => DeploymentSecret;
+
+/** Chooses the family of a stack's node: the stack's own word, else the one whose tags look like that of `nodeImage`, else the first. */
+export function chooseNodeFamily({
+  nodeFamily,
+  nodeImage = "",
+}: Pick<StackConfig, "nodeFamily" | "nodeImage">): NodeFamily {
+  if (nodeFamily !== undefined) return findFamily(nodeFamily);
+  const tag = /:([^/:]+)$/.exec(nodeImage.split("@")[0] ?? "")?.[1];
+  const found = tag === undefined ? undefined : nodeFamilies.find(({ image }) => image.tag?.test(tag) === true);
+  return found ?? nodeFamilies[0];
+}
+
+/** Whether the image of a stack's node copies its programs to the workspace at each start. */
+export function hasEntryPoint(config: Pick<StackConfig, "nodeFamily" | "nodeImage">): boolean {
+  return config.nodeImage !== undefined && chooseNodeFamily(config).image.programs === "entry-point";
+}
+
+/** Lists the paths that a family's entry point is told, by the names of its variables. */
+export function listPathVariables(family: NodeFamily): Readonly<Record<string, string>> {
+  const { variables, genesisPath } = family.image;
+  if (variables === undefined) return {};
+  return {
+    [variables.config]: locateConf(family),
+    [variables.keys]: keysDirectory,
+    ...(genesisPath === undefined ? {} : { [variables.genesis]: `${workspaceDirectory}/${genesisPath}` }),
+  };
+}
+
+/** Lists the variables of a node's image that may hold a secret: its keys' password, and those that the stack names. */
+export function listSecretVariables(config: StackConfig, secret: Secret): Readonly<Record<string, Input<string>>> {
+  const { variables } = chooseNodeFamily(config).image;
+  const { nodeKeysPassword: password, nodeEnvironment = {} } = config;
+  const passwords =
+    variables === undefined || password === undefined ? [] : [variables.keysPassword, variables.portalPassword];
+  return Object.fromEntries([
+    ...passwords.map((name) => [name, secret(password ?? "").value] as const),
+    ...Object.entries(nodeEnvironment).map(([name, value]) => [name, secret(value).value] as const),
+  ]);
+}
+
+/** Lists the files that a stack puts into its node's workspace. */
+export function listPlacedFiles(config: StackConfig, secret: Secret): readonly PlacedFile[] {
+  const { genesis, forks } = listOwnPaths(chooseNodeFamily(config));
+  const { nodeGenesis, nodeForks, nodeFiles = {} } = config;
+  return [
+    ...(nodeGenesis === undefined || genesis === undefined
+      ? []
+      : [{ path: genesis, content: readContent(nodeGenesis) }]),
+    ...(nodeForks === undefined || forks === undefined ? [] : [{ path: forks, content: readContent(nodeForks) }]),
+    ...Object.entries(nodeFiles).map(([path, text]) => ({
+      path: `${workspaceDirectory}/${path}`,
+      content: secret(readContent(text)).value,
+    })),
+  ];
+}
+
+function listOwnPaths({ image: { genesisPath }, forksPath }: NodeFamily) {
+  return { genesis: locateInWorkspace(genesisPath), forks: locateInWorkspace(forksPath) };
+}
+
+function locateInWorkspace(path: string | undefined): string | undefined {
+  return path === undefined ? undefined : `${workspaceDirectory}/${path}`;
+}
+
+const filePrefix = "file:";
+
+function readContent(text: string): string {
+  return text.startsWith(filePrefix) ? readFileSync(text.slice(filePrefix.length), "utf8") : text;
+}
+
+/** Finds settings of a node's image that it has no use for: none is ignored. */
+export function findNodeImageProblems(config: StackConfig): readonly ConfigProblem[] {
+  const keys = ["nodeFamily", "nodeKeysPassword", "nodeGenesis", "nodeForks", "nodeEnvironment", "nodeFiles"] as const;
+  const given = [...keys, "nodeUlimits" as const].filter((key) => config[key] !== undefined);
+  if (config.nodeImage === undefined) {
+    return given.map((key) => refuse(key, "found without nodeImage; the devnet node has no such thing."));
+  }
+  const family = chooseNodeFamily(config);
+  const forEntryPoint = given.filter((key) => key.startsWith("nodeKeysP") || /^node(Genesis|Forks|Files)$/.test(key));
+  const misplaced = family.image.programs === "entry-point" ? [] : forEntryPoint;
+  const remedy = `only an image whose entry point prepares the node takes it. Remove it, or say which family nodeImage is of`;
+  return [
+    ...misplaced.map((key) =>
+      describeProblem(key, {
+        wrong: `found with a node of the family ${family.name};`,
+        remedy: [remedy, { kind: "set", key: "nodeFamily" }, "."],
+      }),
+    ),
+    ...(config.target === "kubernetes" && config.nodeUlimits !== undefined
+      ? [refuse("nodeUlimits", "found together with target kubernetes, where the machine's container runtime sets it.")]
+      : []),
+    ...findIgnoredSettings(config),
+    ...findTakenNames(config, family),
+    ...findUnreadableFiles(config),
+  ];
+}
+
+function refuse(key: string, wrong: string): ConfigProblem {
+  return describeProblem(key, { wrong, remedy: ["Remove it", { kind: "remove", key }, "."] });
+}
+
+/** Finds settings of the devnet next to a real node, which would not read them. */
+function findIgnoredSettings({ settings }: StackConfig): readonly ConfigProblem[] {
+  return Object.keys(settings.node ?? {}).map((key) =>
+    refuse(
+      `settings.node.${key}`,
+      "found together with nodeImage; they are the devnet's. A real node's are in its node.conf, in nodeEnvironment and in limits.node.",
+    ),
+  );
+}
+
+/** Finds variables and files that the stack itself gives the node. */
+function findTakenNames(config: StackConfig, family: NodeFamily): readonly ConfigProblem[] {
+  const { variables } = family.image;
+  const passwords = variables === undefined ? [] : [variables.keysPassword, variables.portalPassword];
+  const taken = new Set([...Object.keys(listPathVariables(family)), ...passwords]);
+  const { genesis, forks } = listOwnPaths(family);
+  const paths = new Set([locateConf(family), genesis, forks].filter((path) => path !== undefined));
+  const directories = [chainDataDirectory, keysDirectory, `${workspaceDirectory}/bin`];
+  const isTaken = (path: string) =>
+    paths.has(path) || directories.some((directory) => path === directory || path.startsWith(`${directory}/`));
+  return [
+    ...Object.keys(config.nodeEnvironment ?? {})
+      .filter((name) => taken.has(name))
+      .map((name) => refuse(`nodeEnvironment.${name}`, "found, but the stack sets this variable itself.")),
+    ...Object.keys(config.nodeFiles ?? {})
+      .filter((path) => isTaken(`${workspaceDirectory}/${path}`))
+      .map((path) =>
+        refuse(
+          `nodeFiles["${path}"]`,
+          "found, but the stack, the node or its image has that place; use nodeGenesis or nodeForks for theirs.",
+        ),
+      ),
+  ];
+}
+
+function findUnreadableFiles({ nodeGenesis, nodeForks, nodeFiles = {} }: StackConfig): readonly ConfigProblem[] {
+  const given = { nodeGenesis, nodeForks, ...toPaths(nodeFiles) };
+  return Object.entries(given).flatMap(([key, text]) => {
+    if (text?.startsWith(filePrefix) !== true) return [];
+    const path = text.slice(filePrefix.length);
+    if (isAbsolute(path) && existsSync(path)) return [];
+    const wrong = `found ${filePrefix}${path}, but there is no such file; expected file: and the absolute path of a file of this machine.`;
+    return [describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] })];
+  });
+}
+
+function toPaths(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(files).map(([path, text]) => [`nodeFiles["${path}"]`, text]));
+}
+
+/** Finds values without which a node's entry point would not start it. */
+export function findMissingNodeValues(config: StackConfig): readonly ConfigProblem[] {
+  if (!hasEntryPoint(config)) return [];
+  const { genesisPath = "" } = chooseNodeFamily(config).image;
+  const password = describeProblem("nodeKeysPassword", {
+    wrong:
+      "missing; expected the password of domain.key and stabilizing.key, without which the image does not start the node.",
+    remedy: ["Set it", { kind: "set", key: "nodeKeysPassword", secret: true }, "."],
+  });
+  const genesis = describeProblem("nodeGenesis", {
+    wrong: `missing; expected the chain's ${basename(genesisPath)}, from which the image makes the node's first data.`,
+    remedy: ["Set it", { kind: "set", key: "nodeGenesis", value: `file:/path/of/${basename(genesisPath)}` }, "."],
+  });
+  return [
+    ...(config.nodeKeysPassword === undefined ? [password] : []),
+    ...(config.nodeGenesis === undefined && config.restore === undefined ? [genesis] : []),
+  ];
+}
