@@ -16,7 +16,7 @@ import { addPaidRoutes } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { openSoldRoutes } from "./sold-routes.ts";
-import { boundSale, guardSale } from "./sale/guarded-sale.ts";
+import { boundSale, createClaimSearch, guardSale } from "./sale/guarded-sale.ts";
 import { sell, type SaleDependencies } from "./sale/sale.ts";
 import { describeResourceServerApi } from "./resource-server-api.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
@@ -77,8 +77,9 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
   addPaidRoutes(
     app,
-    { routes, publicUrl: settings.publicUrl, deliveryTimeoutMs: settings.payment.deliveryTimeoutMs, client },
+    { routes, publicUrl: settings.publicUrl, ...settings.listen, ...settings.payment, client },
     {
+      findClaim: createClaimSearch(ledger),
       sell: sellWithin(settings.payment, sale),
       memory: new MemoryBudget(deriveResponseBounds(settings, readMemoryLimits())),
       work: createSoldWork(createUpstream(settings.upstream, { fetch, signal }), issuer),

@@ -124,7 +124,7 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
     totalBytes: bytes
       .optional()
       .describe(
-        "Bytes of responses held for all clients, from the upstream until a client has taken them, half of it for those of one address; default: a quarter of the memory that the process may use or a quarter of its heap's limit, whichever is less, at most 1 GiB. Never less than upstream.responseLimitBytes",
+        "Bytes of request bodies and responses held for all clients, half of it for those of one address; default: a quarter of the memory that the process may use or a quarter of its heap's limit, whichever is less, at most 1 GiB. Never less than listen.bodyLimitBytes and upstream.responseLimitBytes together",
       ),
   }),
   ledger: section({

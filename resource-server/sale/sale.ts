@@ -61,7 +61,7 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
     return runAsOwner(key, dependencies, () => collect(key, request, dependencies));
   }
   const { requirements } = request;
-  if (requirements === undefined) return { kind: "invalid", reason: "No matching payment requirements" };
+  if (requirements === undefined) return { kind: "invalid", reason: noOffer };
   const order = { ...request, requirements };
   const refusal = await requestVerdict(order, dependencies);
   if (refusal === undefined) return runAsOwner(key, dependencies, () => buy(key, order, dependencies));
@@ -103,6 +103,9 @@ async function runAsOwner(
     if (outcome?.kind !== "sold") owners.release(key);
   }
 }
+
+/** The SDK's reason for a payment that accepts what is not offered. */
+export const noOffer = "No matching payment requirements";
 
 /** The SDK's reason for a payment that has not the shape of one. */
 const malformed = "invalid_payload";

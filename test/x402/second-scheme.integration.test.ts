@@ -25,6 +25,7 @@ import { openLiveRoutes, type LiveRoutesOptions } from "#resource-server/routes/
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { FairPlaces } from "#daemon/fair-places.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { createClaimSearch } from "#resource-server/sale/guarded-sale.ts";
 import { createPaymentMetrics } from "#resource-server/sale/payment-metrics.ts";
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
@@ -60,7 +61,14 @@ async function openShop(where: "over HTTP" | "in process") {
     { transfersFor: () => noTransfers, metrics },
   );
   const facilitatorApp = createApp({ bodyLimitBytes: 65_536 }, { log });
-  addFacilitatorRoutes(facilitatorApp, { facilitator: { ...operations, network }, apiKeys: undefined, log });
+  const memory = new MemoryBudget({ totalBytes: 1e6, addressBytes: 1e6, connectionBytes: 1e6 });
+  addFacilitatorRoutes(facilitatorApp, {
+    facilitator: { ...operations, network },
+    apiKeys: undefined,
+    bodyLimitBytes: 65_536,
+    memory,
+    log,
+  });
   const facilitatorUrl = await listen(facilitatorApp, resources);
   const remote = resources.use(
     createFacilitatorOverHttp(
@@ -80,11 +88,13 @@ async function openShop(where: "over HTTP" | "in process") {
     {
       routes: resources.use(await openShopRoutes(schemes)),
       publicUrl: undefined,
+      bodyLimitBytes: 65_536,
       deliveryTimeoutMs: 5_000,
       client: findClientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
       schemes,
     },
     {
+      findClaim: createClaimSearch(ledger),
       sell: (request) => sell(request, { ledger, facilitation, owners, onSettled: () => undefined, unverified }),
       work: async () => {
         served += 1;
