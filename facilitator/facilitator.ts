@@ -17,6 +17,7 @@ import { pause } from "#daemon/time.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import type { AcceptedAsset, SignedPayment } from "#x402/signed-payment.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
+import { createMinAmounts } from "./schemes/min-amount.ts";
 import { createOperations, type Operations } from "./schemes/operations.ts";
 import { createTransfers } from "./schemes/transfers.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
@@ -136,7 +137,8 @@ export async function createFacilitator(
   const { inFlight, oldestMs, nextNonce, comparison } = engine;
   metrics.watch({ inFlight, oldestMs, nextNonce, comparison, signerBalance: watch.signerBalance });
   const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
-  const transfersFor = createTransfers({ network, assets, payees }, { engine, check, recent, clock, monotonicMs, log });
+  const minAmount = createMinAmounts({ ...chainOptions, assets: options.assets }, watch);
+  const transfersFor = createTransfers({ network, assets, payees, minAmount }, { engine, check, recent, clock, monotonicMs, log });
   const schemes = await Promise.all(
     knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );

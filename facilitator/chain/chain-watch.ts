@@ -25,6 +25,8 @@ export type ChainWatch = AsyncDisposable &
     checks: () => Readonly<Record<"chain" | "signer", ReadinessCheck>>;
     /** In the chain's native currency. */
     signerBalance: () => number | undefined;
+    /** The most that the signer pays for one settlement now, in the native currency's smallest unit; 0 before it is known. */
+    settlementCost: () => bigint;
   }>;
 
 const watchIntervalMs = 10_000;
@@ -87,6 +89,7 @@ export async function startChainWatch(
       chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },
       signer: checkSigner(balance, settlementCost, options),
     }),
+    settlementCost: () => settlementCost,
     signerBalance: () => (balance === undefined ? undefined : Number(Value.format(balance, nativeDecimals))),
     [Symbol.asyncDispose]: async () => {
       stop.abort();

@@ -119,3 +119,24 @@ test("the port for payments does not serve /livez, /readyz and /metrics", async 
     expect([path, (await fetch(`${facilitator.url}${path}`)).status]).toEqual([path, 404]);
   }
 });
+
+test("a payment of nothing, or of less than the minimum, costs no gas; one of the minimum settles", async () => {
+  const asset = { address: chain.token, name: "USDC", version: "2", minAmount: 500 };
+  await using facilitator = await start("minimum", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]) });
+  const sign = (value: string) =>
+    signPayment(chain.token, { authorization: { value }, requirements: { amount: value } });
+  for (const value of ["0", "1", "499"]) {
+    const payment = await sign(value);
+    expect((await facilitator.verify(payment)).body).toMatchObject({
+      isValid: false,
+      invalidReason: "invalid_payment_requirements",
+      invalidMessage: expect.stringContaining("the minimum that is settled here is 500"),
+    });
+    expect((await facilitator.settle(payment)).body).toMatchObject({ success: false, transaction: "" });
+  }
+  await poolHas(0);
+  const settling = facilitator.settle(await sign("500"));
+  await poolHas(1);
+  await chain.anvil.mine();
+  expect((await settling).body).toMatchObject({ success: true });
+});

@@ -68,7 +68,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     },
   };
   const transfersFor = createTransfers(
-    { network: "eip155:1672", ...terms },
+    { network: "eip155:1672", minAmount: () => 1n, ...terms },
     {
       engine,
       check: async () => undefined,
