@@ -138,7 +138,10 @@ export async function createFacilitator(
   metrics.watch({ inFlight, oldestMs, nextNonce, comparison, signerBalance: watch.signerBalance });
   const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
   const minAmount = createMinAmounts({ ...chainOptions, assets: options.assets }, watch);
-  const transfersFor = createTransfers({ network, assets, payees, minAmount }, { engine, check, recent, clock, monotonicMs, log });
+  const transfersFor = createTransfers(
+    { network, assets, payees, minAmount },
+    { engine, check, recent, clock, monotonicMs, log },
+  );
   const schemes = await Promise.all(
     knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );

@@ -23,7 +23,7 @@ import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { sell } from "./sale/sale.ts";
 import { openTestLedger } from "./testing/claim-store.ts";
 import { createFacilitationStub, pendingAnswer, settledAnswer } from "./testing/facilitation-stub.ts";
-import { offer, createPayload, route } from "./testing/payments.ts";
+import { offer, createPayload, paymentsClock, route } from "./testing/payments.ts";
 
 const log = createLog({ service: "test", level: "silent" });
 const posted: Route = { ...route, key: "POST /data", method: "POST" };
@@ -57,7 +57,16 @@ async function openShop() {
     },
     {
       findClaim: createClaimSearch(ledger),
-      sell: (order) => sell(order, { ledger, facilitation, owners, onSettled: () => undefined, unverified }),
+      sell: (order) =>
+        sell(order, {
+          ledger,
+          facilitation,
+          owners,
+          onSettled: () => undefined,
+          unverified,
+          clock: paymentsClock,
+          responses: { hasRoom: () => true },
+        }),
       work: async () => {
         facilitation.asked.push("work");
         return { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } };
@@ -101,7 +110,7 @@ describe("a route that is sold no more", () => {
     shop.routes.clear();
   });
 
-  it("still gives what was paid before, once, to the same request", async () => {
+  it("still gives what was paid before to the same request, as long as it is kept", async () => {
     expect((await pay("/other", payment)).status).toBe(404);
     expect((await pay("/data?a=1", payment, { method: "POST", body: "two" })).status).toBe(404);
     const collected = await pay("/data?a=1", payment, { method: "POST", body: "one" });
@@ -111,6 +120,10 @@ describe("a route that is sold no more", () => {
       'gatehouse_payment_requests_total{route="POST /data",outcome="sold"} 1',
     );
     await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+    const again = await pay("/data?a=1", payment, { method: "POST", body: "one" });
+    expect([again.status, await again.text()]).toEqual([200, "sold"]);
+    await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+    await shop.ledger.forgetResponses("delivered");
     expect((await pay("/data?a=1", payment, { method: "POST", body: "one" })).status).toBe(404);
     expect(shop.facilitation.asked).toEqual(["verify", "work", "settle", "settle"]);
   });

@@ -102,7 +102,7 @@ async function serve(
   let body: Uint8Array<ArrayBuffer> | undefined;
   if (method !== "GET") {
     // Anybody can make up a payment: a body is read only for one that may buy something here, or has bought it.
-    if (!acceptsOffer(payment, find(), options)) {
+    if (!isOffered(payment, find(), options)) {
       const claim = await serving.findClaim(payment);
       if (claim === false) return refuse("invalid", noOffer);
       if (claim !== true) return answerWithoutOffer(claim);
@@ -118,7 +118,7 @@ async function serve(
   return buy(c, { ...sent, route, target, url: url(), body }, options, serving);
 }
 
-function acceptsOffer(payment: Payment, route: Route | undefined, { routes }: PaidRoutesOptions): boolean {
+function isOffered(payment: Payment, route: Route | undefined, { routes }: PaidRoutesOptions): boolean {
   return route !== undefined && findAcceptedOffer(payment, routes.taken(route)) !== undefined;
 }
 

@@ -42,7 +42,10 @@ describe("createApp", () => {
     for (const path of ["/echo", "/forgiving"]) {
       const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(new Uint8Array(4)) });
       const response = await app.request(path, { method: "POST", body, duplex: "half" });
-      expect([response.status, await response.json()]).toEqual([413, { error: "body larger than 16 bytes; send less" }]);
+      expect([response.status, await response.json()]).toEqual([
+        413,
+        { error: "body larger than 16 bytes; send less" },
+      ]);
     }
   });
 

@@ -62,7 +62,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   app.onError((error, c) => {
     // How Hono's own middleware refuses a request.
     if (error instanceof HTTPException) return error.getResponse();
-    if (error instanceof BodyTooLargeError) return rejectBody(c, options.bodyLimitBytes);
+    if (error instanceof BodyTooLargeError) return refuseBody(c, options.bodyLimitBytes);
     if (hasLeft(c)) {
       log.debug({ err: error }, "a client went in the middle of its request");
       // Nobody reads it; metrics count it as the client's fault.
@@ -90,7 +90,7 @@ function limitBodies(limitBytes: number): MiddlewareHandler<AppVariables> {
   return async (c, next) => {
     const length = c.req.header("Content-Length");
     if (length !== undefined && c.req.header("Transfer-Encoding") === undefined) {
-      return Number(length) > limitBytes ? rejectBody(c, limitBytes) : next();
+      return Number(length) > limitBytes ? refuseBody(c, limitBytes) : next();
     }
     const { body } = c.req.raw;
     if (body === null) return next();
@@ -105,12 +105,12 @@ function limitBodies(limitBytes: number): MiddlewareHandler<AppVariables> {
     c.req.raw = new Request(c.req.raw, { body: body.pipeThrough(limited), duplex: "half" });
     await next();
     // Whatever the handler made of a body that ended so.
-    if (readBytes > limitBytes) c.res = await rejectBody(c, limitBytes);
+    if (readBytes > limitBytes) c.res = await refuseBody(c, limitBytes);
     return undefined;
   };
 }
 
-async function rejectBody(c: Context<AppVariables>, limitBytes: number): Promise<Response> {
+async function refuseBody(c: Context<AppVariables>, limitBytes: number): Promise<Response> {
   const whole = await discardBody(c.req.raw.body, discardLimits);
   const headers: Record<string, string> = whole ? {} : { Connection: "close" };
   return c.json({ error: `body larger than ${limitBytes} bytes; send less` }, 413, headers);

@@ -41,7 +41,9 @@ test.each<[string, Partial<ServedCallers>]>([
 
 test("payees alone do not, where a token has no minimum amount", () => {
   const payees = [`0x${"02".repeat(20)}`] as const;
-  expect(served({ payees: [...payees], assets: [token] })).toThrow(/one smallest unit of 0x0a.*Add minAmount to it in GATEHOUSE_FACILITATOR_ASSETS/);
+  expect(served({ payees: [...payees], assets: [token] })).toThrow(
+    /one smallest unit of 0x0a.*Add minAmount to it in GATEHOUSE_FACILITATOR_ASSETS/,
+  );
   expect(served({ payees: [...payees], assets: [{ ...token, nativePrice: 420_000 }] })).not.toThrow();
   expect(served({ assets: [token], apiKeys: new Secret("a-key-of-sixteen-or-more") })).not.toThrow();
   expect(served({ listen: { host: "127.0.0.1" }, assets: [token] })).not.toThrow();

@@ -60,7 +60,13 @@ export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "payees" | "op
  *
  * @throws {StartupError} when it listens beyond loopback, has neither list or tokens without a minimum, and no setting says that this is meant.
  */
-export function refuseServingAnybody({ listen: { host }, apiKeys, payees, openToAnybody, assets }: ServedCallers): void {
+export function refuseServingAnybody({
+  listen: { host },
+  apiKeys,
+  payees,
+  openToAnybody,
+  assets,
+}: ServedCallers): void {
   if (isLoopback(host) || apiKeys !== undefined || openToAnybody) return;
   const reached = `${nameSetting("listen", "host")} is ${host}, which other machines can reach, and the signer would pay the gas of`;
   if (payees.length === 0) {

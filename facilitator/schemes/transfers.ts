@@ -54,9 +54,7 @@ export function createTransfers(
     if (recorded !== undefined) return refuseRecorded(recorded, caller);
     const verifiedAtMs = monotonicMs();
     const refusal =
-      refuseUnserved(payment) ??
-      refuseTime(payment.authorization, clock()) ??
-      (await check(payment, caller));
+      refuseUnserved(payment) ?? refuseTime(payment.authorization, clock()) ?? (await check(payment, caller));
     if (refusal === undefined) recent.noteGood(payment, verifiedAtMs);
     return refusal;
   };

@@ -79,9 +79,9 @@ export function createPayerFunds({
   };
 
   const readBalance = ({ asset, payer }: Spending, account: Account): Balance => {
-    const held = chain.read({ to: asset, data: encodeBalanceOfCall(payer) }).then((word) =>
-      word === "0x" ? 0n : BigInt(word),
-    );
+    const held = chain
+      .read({ to: asset, data: encodeBalanceOfCall(payer) })
+      .then((word) => (word === "0x" ? 0n : BigInt(word)));
     const read: Balance = { held, atMs: monotonicMs(), ends: account.ends, spent: 0n };
     account.balance = read;
     held.catch(() => {

@@ -143,6 +143,9 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       owners: createPaymentOwners(),
       onSettled: () => undefined,
       unverified: new FairPlaces(1),
+      responses: { hasRoom: () => true },
+      // The recorded payments end five minutes after they were signed, and ask for one.
+      clock: () => clock() + 240_000,
     },
   );
   const { key, validBefore, digest } = payment;

@@ -28,6 +28,7 @@ import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createClaimSearch } from "#resource-server/sale/guarded-sale.ts";
 import { createPaymentMetrics } from "#resource-server/sale/payment-metrics.ts";
 import { sell } from "#resource-server/sale/sale.ts";
+import { paymentsClock } from "#resource-server/testing/payments.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { exact } from "#x402/exact.ts";
 import type { Transfers } from "#x402/scheme.ts";
@@ -95,7 +96,16 @@ async function openShop(where: "over HTTP" | "in process") {
     },
     {
       findClaim: createClaimSearch(ledger),
-      sell: (request) => sell(request, { ledger, facilitation, owners, onSettled: () => undefined, unverified }),
+      sell: (request) =>
+        sell(request, {
+          ledger,
+          facilitation,
+          owners,
+          onSettled: () => undefined,
+          unverified,
+          clock: paymentsClock,
+          responses: { hasRoom: () => true },
+        }),
       work: async () => {
         served += 1;
         return { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } };
