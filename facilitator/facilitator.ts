@@ -5,6 +5,7 @@ import { startStep } from "#daemon/process/start-step.ts";
 import { judgeReadiness, type Readiness } from "#daemon/http/readiness.ts";
 import type { Caller } from "./callers/caller.ts";
 import type { CallPlace } from "./chain/call-lines.ts";
+import { ChainError } from "./chain/chain-error.ts";
 import { createChain } from "./chain/chain.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
@@ -83,6 +84,8 @@ export type Facilitator = AsyncDisposable &
      */
     settle: Operations["settle"];
     supported: Operations["supported"];
+    /** The reason why the signer can't pay for a settlement now; undefined if it can. */
+    shortage: () => string | undefined;
     readiness: () => Readiness;
     /** Leaves settling to the process that takes this one's place. Calls of `settle` get their outcome all the same, from the ledger. */
     yieldTerm: () => Promise<void>;
@@ -117,8 +120,11 @@ export async function createFacilitator(
   );
   const checkFrom = (payment: SignedPayment, place: CallPlace) =>
     checkOnChain(payment, { signer: signer.address, gasLimit }, { chain: createChain({ rpc, place }) });
-  const check = (payment: SignedPayment, { waiting }: Caller) =>
-    checkFrom(payment, { line: "verifying", caller: "", ...waiting });
+  const check = (payment: SignedPayment, { waiting }: Caller) => {
+    const shortage = watch.shortage();
+    if (shortage !== undefined) throw new ChainError("refused", `nothing can be settled now: ${shortage}`);
+    return checkFrom(payment, { line: "verifying", caller: "", ...waiting });
+  };
   const recent = createRecentVerdicts({ entriesMax: settlement.inFlightMax }, { monotonicMs });
   const checkAgain = async (payment: SignedPayment) =>
     recent.acquireGood(payment) ? undefined : checkFrom(payment, { line: "settling", caller: "" });
@@ -149,7 +155,11 @@ export async function createFacilitator(
   return {
     signer: signer.address,
     network,
-    ...createOperations({ network, signer: signer.address, schemes }, { transfersFor, metrics }),
+    ...createOperations(
+      { network, signer: signer.address, schemes },
+      { transfersFor, metrics, shortage: watch.shortage },
+    ),
+    shortage: watch.shortage,
     readiness: () => judgeReadiness({ ...watch.checks(), ledger: engine.readiness() }),
     yieldTerm: engine.yieldTerm,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

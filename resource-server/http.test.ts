@@ -56,6 +56,7 @@ async function openShop() {
       client: findClientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
     },
     {
+      settlesNothing: () => facilitation.settlesNothing(),
       findClaim: createClaimSearch(ledger),
       sell: (order) =>
         sell(order, {
@@ -199,6 +200,19 @@ async function answerToUnread(path: string, payment: string, framing: Record<str
   sent.destroy();
   return answer;
 }
+
+it("requests no payment while none could be settled", async () => {
+  shop.routes.set(route.key, route);
+  expect((await fetch(`${shop.url}/data`)).status).toBe(402);
+  shop.facilitation.settlesNothing = () => true;
+  const answer = await fetch(`${shop.url}/data`);
+  expect([answer.status, answer.headers.get("Retry-After"), answer.headers.get("PAYMENT-REQUIRED")]).toEqual([
+    503,
+    "3",
+    null,
+  ]);
+  expect((await fetch(`${shop.url}/nothing`)).status).toBe(404);
+});
 
 describe("a request that is judged by its head", () => {
   const framings = [{ "Content-Length": "65000" }, { "Transfer-Encoding": "chunked" }];

@@ -11,7 +11,7 @@ import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { Scheme } from "#x402/scheme.ts";
 import { followDelivery } from "./delivery.ts";
 import { logOutcome, nameSale, type SaleFacts, type SaleLines } from "./sale/sale-lines.ts";
-import { answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
+import { answerUnsettled, answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
 import { requestFingerprint } from "./claims/payment-claim.ts";
@@ -23,6 +23,8 @@ import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
 
 export type PaidRoutesDependencies = Readonly<{
   sell: (request: SaleRequest) => Promise<SaleOutcome>;
+  /** Whether nothing that is sold could be settled now. */
+  settlesNothing: () => boolean;
   /** Whether this very payment has bought something before; or why that is not known now. */
   findClaim: (payment: Payment) => Promise<boolean | SaleWithoutLedger>;
   /** Does what a request is for that this account has paid. */
@@ -91,6 +93,7 @@ async function serve(
     return requirePayment(route, url(), reason);
   };
   const header = c.req.header("PAYMENT-SIGNATURE");
+  if (header === undefined && find() !== undefined && serving.settlesNothing()) return answerUnsettled();
   if (header === undefined) return refuse("unpaid", "PAYMENT-SIGNATURE header is required");
   const reading = readPayment(header, options.schemes);
   if (!reading.ok) return refuse("invalid", `invalid_payload: ${reading.message}`);

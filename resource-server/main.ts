@@ -81,6 +81,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     app,
     { routes, publicUrl: settings.publicUrl, ...settings.listen, ...settings.payment, client },
     {
+      settlesNothing: facilitation.settlesNothing,
       findClaim: createClaimSearch(ledger),
       sell: sellWithin(settings.payment, { ...sale, responses }),
       memory: new MemoryBudget(deriveResponseBounds(settings, readMemoryLimits())),

@@ -147,5 +147,13 @@ describe("facilitatorOverHttp", () => {
   ])("knows whether a facilitator for %s is fit", async (network, state) => {
     await using client = facilitator(() => Response.json(kinds(network)));
     await expect.poll(() => client.readiness()).toEqual(state);
+    expect(client.settlesNothing()).toBe(!state.ok);
+  });
+
+  it("says why a facilitator settles nothing now", async () => {
+    await using client = facilitator(() => Response.json({ kinds: [], error: "0xs holds 0 to pay for gas" }));
+    const message = "does not settle exact on eip155:1672: 0xs holds 0 to pay for gas";
+    await expect.poll(() => client.readiness()).toEqual({ ok: false, message });
+    expect(client.settlesNothing()).toBe(true);
   });
 });

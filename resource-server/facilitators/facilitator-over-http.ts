@@ -107,6 +107,7 @@ export function createFacilitatorOverHttp(
         headers: { "Idempotency-Key": idempotencyKey, ...(request && requestTraceHeaders(request)) },
       }),
     readiness: watch.readiness,
+    settlesNothing: watch.settlesNothing,
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };
 }
