@@ -62,14 +62,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const operations = resources.use(
     await listenForOperations(
       { ...settings.operations, setting: nameSetting("operations", "port"), connections: connections.operators() },
-      {
-        log,
-        metrics: registry,
-        readiness,
-        mask,
-        configuration: context.configuration,
-        api,
-      },
+      { log, metrics: registry, readiness, mask, configuration: context.configuration, api },
     ),
   );
 

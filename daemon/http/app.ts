@@ -102,7 +102,7 @@ function limitBodies(limitBytes: number): MiddlewareHandler<AppVariables> {
         else controller.enqueue(chunk);
       },
     });
-    c.req.raw = new Request(c.req.raw, { body: body.pipeThrough(limited), duplex: "half" });
+    c.req.raw = new Request(c.req.raw, { method: c.req.method, body: body.pipeThrough(limited), duplex: "half" });
     await next();
     // Whatever the handler made of a body that ended so.
     if (readBytes > limitBytes) c.res = await refuseBody(c, limitBytes);

@@ -47,6 +47,8 @@ function createOrder(payment: Payment, offers = [offer], fingerprint = "request"
   return { payment, requirements, route: "GET /data", fingerprint, client: "192.0.2.1", memory };
 }
 
+const identified = (id: string) => ({ extensions: { "payment-identifier": { info: { id } } } });
+
 /** Builds a facilitator's answer when the token has taken the nonce; `named` is its own transaction that failed. */
 function nonceUsed(named: string) {
   return { ...pendingAnswer, transaction: named, errorReason: "invalid_exact_evm_nonce_already_used" };
@@ -134,7 +136,6 @@ describe("sell", () => {
       kind: "invalid",
       reason: "invalid_exact_evm_nonce_already_used",
     });
-    const identified = (id: string) => ({ extensions: { "payment-identifier": { info: { id } } } });
     const payload = createPayload();
     const named = createPayment({ ...payload, ...identified("a-random-identifier-1") });
     await deliver(await from(named, "192.0.2.1"));
