@@ -92,6 +92,7 @@ const operations: readonly ApiOperation[] = [
           kinds: z.array(z.object({ x402Version: z.literal(2), scheme: z.string(), network: z.string() })),
           extensions: z.array(z.string()),
           signers: z.record(z.string(), z.array(z.string())),
+          error: z.string().optional().describe("Why nothing is settled now; kinds is empty then"),
         }),
       },
       401: { description: "The API key that was sent is wrong", body: errorBody },

@@ -7,6 +7,7 @@ import { startStep } from "#daemon/process/start-step.ts";
 import { judgeReadiness, type Readiness } from "#daemon/http/readiness.ts";
 import type { Caller } from "./callers/caller.ts";
 import type { CallPlace } from "./chain/call-lines.ts";
+import { ChainError } from "./chain/chain-error.ts";
 import { createChain } from "./chain/chain.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createGasLimits } from "./chain/gas-limits.ts";
@@ -20,6 +21,7 @@ import { pause } from "#daemon/time.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import type { AcceptedAsset, SignedPayment } from "#x402/signed-payment.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
+import { createMinAmounts } from "./schemes/min-amount.ts";
 import { createOperations, type Operations } from "./schemes/operations.ts";
 import { createTransfers } from "./schemes/transfers.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
@@ -87,6 +89,8 @@ export type Facilitator = AsyncDisposable &
      */
     settle: Operations["settle"];
     supported: Operations["supported"];
+    /** The reason why the signer can't pay for a settlement now; undefined if it can. */
+    shortage: () => string | undefined;
     readiness: () => Readiness;
     /** Leaves settling to the process that takes this one's place. Calls of `settle` get their outcome all the same, from the ledger. */
     yieldTerm: () => Promise<void>;
@@ -129,8 +133,11 @@ export async function createFacilitator(
   );
   const checkFrom = (payment: SignedPayment, place: CallPlace) =>
     checkOnChain(payment, { chain: createChain({ rpc, place }), gas });
-  const check = (payment: SignedPayment, { waiting }: Caller) =>
-    checkFrom(payment, { line: "verifying", caller: "", ...waiting });
+  const check = (payment: SignedPayment, { waiting }: Caller) => {
+    const shortage = watch.shortage();
+    if (shortage !== undefined) throw new ChainError("refused", `nothing can be settled now: ${shortage}`);
+    return checkFrom(payment, { line: "verifying", caller: "", ...waiting });
+  };
   const recent = createRecentVerdicts({ entriesMax: settlement.inFlightMax }, { monotonicMs });
   const checkAgain = async (payment: SignedPayment) =>
     recent.acquireGood(payment) ? undefined : checkFrom(payment, { line: "settling", caller: "" });
@@ -151,7 +158,11 @@ export async function createFacilitator(
   resources.use(rpc);
   const { inFlight, oldestMs, nextNonce, comparison } = engine;
   metrics.watch({ inFlight, oldestMs, nextNonce, comparison, signerBalance: watch.signerBalance });
-  const transfersFor = createTransfers({ network, assets, payees }, { engine, check, recent, clock, monotonicMs, log });
+  const minAmount = createMinAmounts({ ...chainOptions, assets: options.assets }, watch);
+  const transfersFor = createTransfers(
+    { network, assets, payees, minAmount },
+    { engine, check, recent, clock, monotonicMs, log },
+  );
   const schemes = await Promise.all(
     knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );
@@ -159,7 +170,11 @@ export async function createFacilitator(
   return {
     signer: signer.address,
     network,
-    ...createOperations({ network, signer: signer.address, schemes }, { transfersFor, metrics }),
+    ...createOperations(
+      { network, signer: signer.address, schemes },
+      { transfersFor, metrics, shortage: watch.shortage },
+    ),
+    shortage: watch.shortage,
     readiness: () => judgeReadiness({ ...watch.checks(), ledger: engine.readiness() }),
     yieldTerm: engine.yieldTerm,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -3,9 +3,12 @@ import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
+import { readHeldBody } from "#daemon/http/held-body.ts";
 import { toAddressKey } from "#daemon/http/proxies/client-address.ts";
 import { formatTraceFacts } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
+import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
+import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { identifySeller, type ApiKeys, type KnownSeller } from "./callers/api-keys.ts";
 import { readIdempotencyKey } from "./callers/caller.ts";
@@ -21,6 +24,9 @@ export type RouteDependencies = Readonly<{
   facilitator: Pick<Facilitator, "verify" | "settle" | "supported" | "network">;
   /** Keys of those who may verify and settle; undefined: everybody may. */
   apiKeys: ApiKeys | undefined;
+  /** Largest body of a request, and the memory that bodies are held in until they are answered. */
+  bodyLimitBytes: number;
+  memory: MemoryBudget;
   log: Logger;
 }>;
 
@@ -48,7 +54,7 @@ export function addFacilitatorRoutes(app: App, dependencies: RouteDependencies):
 async function answer(
   c: Context<AppVariables>,
   operation: Operation,
-  { facilitator, apiKeys, lines }: RouteDependencies & Readonly<{ lines: BoundedLog }>,
+  { facilitator, apiKeys, bodyLimitBytes, memory, lines }: RouteDependencies & Readonly<{ lines: BoundedLog }>,
 ): Promise<Response> {
   const known = readSeller(c, apiKeys);
   if (!known.ok) return refuseKey(c, known.key);
@@ -57,7 +63,14 @@ async function answer(
     const found = contentType === "" ? "no Content-Type" : `Content-Type "${contentType}"`;
     return c.json({ error: `${found}; send JSON with Content-Type: application/json` }, 415);
   }
-  const text = await c.req.text();
+  const { incoming } = c.env as HttpBindings;
+  using held = new ConnectionMemory(memory, { address: () => readAddress(c), cut: () => incoming.destroy() });
+  const bytes = await readHeldBody(c.req.raw.body, bodyLimitBytes, held);
+  if (bytes === undefined) {
+    const error = "too many requests are being read; try again in a moment";
+    return c.json({ error }, 503, { "Retry-After": String(overloadRetrySeconds) });
+  }
+  const text = new TextDecoder().decode(bytes);
   const request = { requestId: c.get("requestId"), trace: c.get("trace") };
   try {
     const body = readBody(text);

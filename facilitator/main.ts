@@ -6,6 +6,7 @@ import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
+import { MemoryBudget, deriveMemoryBounds, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
 import type { Service } from "#daemon/service.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readApiKeys, refuseServingAnybody } from "./callers/api-keys.ts";
@@ -48,7 +49,9 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const app = createApp(listen, { log, metrics, mask });
     const keys = apiKeys && readApiKeys(apiKeys);
     const verify = boundVerifications(settings.verification, service.verify, { metrics });
-    addFacilitatorRoutes(app, { facilitator: { ...service, verify }, apiKeys: keys, log });
+    const memory = new MemoryBudget(deriveMemoryBounds({}, readMemoryLimits()));
+    const { bodyLimitBytes } = listen;
+    addFacilitatorRoutes(app, { facilitator: { ...service, verify }, apiKeys: keys, bodyLimitBytes, memory, log });
     addOpenApiRoute(app, facilitatorApi);
     const isProxy = createNetworkList(listen.trustedProxies);
     const payments = resources.use(

@@ -26,8 +26,14 @@ const apiKeys = z
   .regex(/^[\s,]*[!-+\--~]{16,256}([\s,]+[!-+\--~]{16,256})*[\s,]*$/)
   .meta({ expected: "keys of 16 to 256 visible characters without a comma, one a line or separated by commas" });
 
-/** A token that payments may be made in: its contract and its EIP-712 domain (`name`, `version`; see EIP-3009). */
-const asset = z.strictObject({ address, name: z.string().min(1), version: z.string().min(1) });
+/** A token that payments may be made in: its contract, its EIP-712 domain (`name`, `version`; see EIP-3009), and the least amount in its smallest unit. */
+const asset = z.strictObject({
+  address,
+  name: z.string().min(1),
+  version: z.string().min(1),
+  minAmount: z.int().min(1).optional(),
+  nativePrice: z.int().min(1).optional(),
+});
 
 const listen = section({
   host: host.default("127.0.0.1").describe("Address of the HTTP listener"),
@@ -159,9 +165,9 @@ export const facilitatorSettings = defineSettings("facilitator", essentials, {
     .min(1)
     .max(100)
     .describe(
-      "Tokens that payments may be made in; any other is refused, so that no hostile token burns the signer's gas",
+      "Tokens that payments may be made in; any other is rejected, so that no hostile token burns the signer's gas. `minAmount`: the least amount that is settled, in the token's smallest unit. Default: what one settlement may cost, by `nativePrice` (one unit of the native currency, in that unit); without either 1, which is not enough beyond loopback without apiKeys",
     )
-    .meta({ expected: 'a list of tokens, e.g. [{address: "0x…", name: "USDC", version: "2"}]' }),
+    .meta({ expected: 'a list of tokens, e.g. [{address: "0x…", name: "USDC", version: "2", minAmount: 1000}]' }),
   payees: z
     .array(address)
     .max(10_000)

@@ -18,11 +18,12 @@ import { createLog } from "#daemon/log/log.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { addPaidRoutes } from "./http.ts";
 import type { Route } from "./routes/route.ts";
+import { createClaimSearch } from "./sale/guarded-sale.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { sell } from "./sale/sale.ts";
 import { openTestLedger } from "./testing/claim-store.ts";
 import { createFacilitationStub, pendingAnswer, settledAnswer } from "./testing/facilitation-stub.ts";
-import { offer, createPayload, route } from "./testing/payments.ts";
+import { offer, createPayload, paymentsClock, route } from "./testing/payments.ts";
 
 const log = createLog({ service: "test", level: "silent" });
 const posted: Route = { ...route, key: "POST /data", method: "POST" };
@@ -38,6 +39,7 @@ async function openShop() {
   const registry = new Registry();
   const app = createApp({ bodyLimitBytes: 65_536 }, { log });
   const begun = vi.fn();
+  const memory = new MemoryBudget({ totalBytes: 100_000, addressBytes: 100_000, connectionBytes: 100_000 });
   addPaidRoutes(
     app,
     {
@@ -49,16 +51,28 @@ async function openShop() {
         taken: ({ accepts }) => accepts,
       },
       publicUrl: undefined,
+      bodyLimitBytes: 65_536,
       deliveryTimeoutMs: 20_000,
       client: findClientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
     },
     {
-      sell: (order) => sell(order, { ledger, facilitation, owners, onSettled: () => undefined, unverified }),
+      settlesNothing: () => facilitation.settlesNothing(),
+      findClaim: createClaimSearch(ledger),
+      sell: (order) =>
+        sell(order, {
+          ledger,
+          facilitation,
+          owners,
+          onSettled: () => undefined,
+          unverified,
+          clock: paymentsClock,
+          responses: { hasRoom: () => true },
+        }),
       work: async () => {
         facilitation.asked.push("work");
         return { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } };
       },
-      memory: new MemoryBudget({ totalBytes: 1_000_000, addressBytes: 1_000_000, connectionBytes: 1_000_000 }),
+      memory,
       metrics: createPaymentMetrics({ ledger, owners, registry }),
       log,
     },
@@ -73,7 +87,7 @@ async function openShop() {
     await once(server, "close");
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url, routes, facilitation, ledger, owners, registry, begun, resources };
+  return { url, routes, facilitation, ledger, owners, registry, begun, memory, resources };
 }
 
 let shop: Awaited<ReturnType<typeof openShop>>;
@@ -97,7 +111,7 @@ describe("a route that is sold no more", () => {
     shop.routes.clear();
   });
 
-  it("still gives what was paid before, once, to the same request", async () => {
+  it("still gives what was paid before to the same request, as long as it is kept", async () => {
     expect((await pay("/other", payment)).status).toBe(404);
     expect((await pay("/data?a=1", payment, { method: "POST", body: "two" })).status).toBe(404);
     const collected = await pay("/data?a=1", payment, { method: "POST", body: "one" });
@@ -107,6 +121,10 @@ describe("a route that is sold no more", () => {
       'gatehouse_payment_requests_total{route="POST /data",outcome="sold"} 1',
     );
     await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+    const again = await pay("/data?a=1", payment, { method: "POST", body: "one" });
+    expect([again.status, await again.text()]).toEqual([200, "sold"]);
+    await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+    await shop.ledger.forgetResponses("delivered");
     expect((await pay("/data?a=1", payment, { method: "POST", body: "one" })).status).toBe(404);
     expect(shop.facilitation.asked).toEqual(["verify", "work", "settle", "settle"]);
   });
@@ -132,7 +150,6 @@ describe("a route that is sold no more", () => {
 /** Sends a paid request whose body ends only after `change`. */
 async function trickle(payment: string, change: () => void): Promise<IncomingMessage> {
   shop.begun.mockClear();
-  // A body of unknown length is read, for its limit, before a route is looked for.
   const headers = { "PAYMENT-SIGNATURE": payment, "Content-Length": "3" };
   const sent = request(`${shop.url}/data`, { method: "POST", headers });
   const answered = once(sent, "response") as Promise<[IncomingMessage]>;
@@ -170,5 +187,66 @@ describe("a request whose body comes slowly", () => {
     expect((await pay("/data", payment, { method: "POST", body: "one" })).status).toBe(202);
     const answer = await trickle(payment, () => shop.routes.set(posted.key, { ...posted, accepts: [] }));
     expect(answer.statusCode).toBe(200);
+  });
+});
+
+/** Begins a paid request whose body never ends, and returns the answer. */
+async function answerToUnread(path: string, payment: string, framing: Record<string, string>, part = 60_000) {
+  const sent = request(`${shop.url}${path}`, { method: "POST", headers: { "PAYMENT-SIGNATURE": payment, ...framing } });
+  const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+  sent.on("error", () => undefined);
+  sent.write(Buffer.alloc(part));
+  const [answer] = await answered;
+  sent.destroy();
+  return answer;
+}
+
+it("requests no payment while none could be settled", async () => {
+  shop.routes.set(route.key, route);
+  expect((await fetch(`${shop.url}/data`)).status).toBe(402);
+  shop.facilitation.settlesNothing = () => true;
+  const answer = await fetch(`${shop.url}/data`);
+  expect([answer.status, answer.headers.get("Retry-After"), answer.headers.get("PAYMENT-REQUIRED")]).toEqual([
+    503,
+    "3",
+    null,
+  ]);
+  expect((await fetch(`${shop.url}/nothing`)).status).toBe(404);
+});
+
+describe("a request that is judged by its head", () => {
+  const framings = [{ "Content-Length": "65000" }, { "Transfer-Encoding": "chunked" }];
+
+  it("is answered before its body is read where its payment buys nothing", async () => {
+    shop.routes.set(posted.key, { ...posted, accepts: [{ ...offer, amount: "20000" }] });
+    for (const framing of framings) {
+      expect((await answerToUnread("/nothing", newPayment(), framing)).statusCode).toBe(404);
+      expect((await answerToUnread("/data", newPayment(), framing)).statusCode).toBe(402);
+      expect((await answerToUnread("/data", "no payment", framing)).statusCode).toBe(402);
+    }
+    expect(shop.memory.bytes).toBe(0);
+  });
+
+  it("is answered 503 while bodies of its address that are not whole hold all that they may", async () => {
+    shop.routes.set(posted.key, posted);
+    const headers = { "PAYMENT-SIGNATURE": newPayment(), "Content-Length": "65000" };
+    const slow = request(`${shop.url}/data`, { method: "POST", headers });
+    slow.on("error", () => undefined);
+    slow.write(Buffer.alloc(64_000));
+    await vi.waitUntil(() => shop.memory.bytes >= 64_000, { timeout: 20_000 });
+    for (const framing of framings)
+      expect((await answerToUnread("/data", newPayment(), framing)).statusCode, JSON.stringify(framing)).toBe(503);
+    slow.destroy();
+    await vi.waitUntil(() => shop.memory.bytes === 0, { timeout: 20_000 });
+    const sold = await pay("/data", newPayment(), { method: "POST", body: "x".repeat(60_000) });
+    expect([sold.status, await sold.text()]).toEqual([200, "sold"]);
+    await vi.waitUntil(() => shop.memory.bytes === 0, { timeout: 20_000 });
+  });
+
+  it("is answered 413 where its chunks are more than a body may have", async () => {
+    shop.routes.set(posted.key, posted);
+    const answer = await answerToUnread("/data", newPayment(), { "Transfer-Encoding": "chunked" }, 65_537);
+    expect(answer.statusCode).toBe(413);
+    expect(shop.memory.bytes).toBe(0);
   });
 });

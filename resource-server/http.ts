@@ -3,6 +3,7 @@ import { encodePaymentResponseHeader } from "@x402/core/http";
 import type { Context } from "hono";
 import { createBoundedLog, boundOfSales } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
+import { readHeldBody } from "#daemon/http/held-body.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { type ClientAddress, readForwarded, toAddressKey } from "#daemon/http/proxies/client-address.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
@@ -10,21 +11,25 @@ import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { Scheme } from "#x402/scheme.ts";
 import { followDelivery } from "./delivery.ts";
 import { logOutcome, nameSale, type SaleFacts, type SaleLines } from "./sale/sale-lines.ts";
-import { answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
+import { answerUnsettled, answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
 import { requestFingerprint } from "./claims/payment-claim.ts";
 import type { LiveRoutes } from "./routes/live-routes.ts";
 import { routeMethods, type Route } from "./routes/route.ts";
-import type { SaleOutcome } from "./sale/sale-outcome.ts";
-import type { SaleRequest } from "./sale/sale.ts";
+import type { SaleOutcome, SaleWithoutLedger } from "./sale/sale-outcome.ts";
+import { noOffer, type SaleRequest } from "./sale/sale.ts";
 import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
 
 export type PaidRoutesDependencies = Readonly<{
   sell: (request: SaleRequest) => Promise<SaleOutcome>;
+  /** Whether nothing that is sold could be settled now. */
+  settlesNothing: () => boolean;
+  /** Whether this very payment has bought something before; or why that is not known now. */
+  findClaim: (payment: Payment) => Promise<boolean | SaleWithoutLedger>;
   /** Does what a request is for that this account has paid. */
   work: (request: PaidRequest, payer: string) => Promise<UpstreamResult>;
-  /** Memory that responses are held in, from the upstream until their clients have taken them. */
+  /** Memory that requests are held in until they were worked on, and responses until their clients have taken them. */
   memory: MemoryBudget;
   metrics: PaymentMetrics;
   log: Logger;
@@ -34,6 +39,8 @@ export type PaidRoutesDependencies = Readonly<{
 export type PaidRoutesOptions = Readonly<{
   routes: Pick<LiveRoutes, "find" | "taken">;
   publicUrl: string | undefined;
+  /** Largest body of a request. */
+  bodyLimitBytes: number;
   /** Time that a client may take to receive a response that it bought. */
   deliveryTimeoutMs: number;
   /** Finds the address that requests come from. */
@@ -86,43 +93,57 @@ async function serve(
     return requirePayment(route, url(), reason);
   };
   const header = c.req.header("PAYMENT-SIGNATURE");
+  if (header === undefined && find() !== undefined && serving.settlesNothing()) return answerUnsettled();
   if (header === undefined) return refuse("unpaid", "PAYMENT-SIGNATURE header is required");
   const reading = readPayment(header, options.schemes);
   if (!reading.ok) return refuse("invalid", `invalid_payload: ${reading.message}`);
 
-  const body = method === "GET" ? undefined : new Uint8Array(await c.req.arrayBuffer());
+  const { payment } = reading;
+  const client = toAddressKey(findAddress(getBindings(c).incoming, options.client));
+  using opened = new DisposableStack();
+  const memory = opened.use(openMemory(c, client, serving.memory));
+  let body: Uint8Array<ArrayBuffer> | undefined;
+  if (method !== "GET") {
+    // Anybody can make up a payment: a body is read only for one that may buy something here, or has bought it.
+    if (!isOffered(payment, find(), options)) {
+      const claim = await serving.findClaim(payment);
+      if (claim === false) return refuse("invalid", noOffer);
+      if (claim !== true) return answerWithoutOffer(claim);
+    }
+    body = await readHeldBody(c.req.raw.body, options.bodyLimitBytes, memory);
+    if (body === undefined) return answerWithoutOffer({ kind: "busy" });
+  }
+  opened.move();
   // Looked up after the body, which a client may send slowly: what is sold by then counts.
   const route = find();
-  const { payment } = reading;
-  const fingerprint = requestFingerprint({ method, target, body });
-  if (route === undefined) return collect(c, { payment, fingerprint, key: `${method} ${path}` }, options, serving);
-  return buy(c, { payment, fingerprint, route, target, url: url(), body }, options, serving);
+  const sent = { payment, fingerprint: requestFingerprint({ method, target, body }), client, memory };
+  if (route === undefined) return collect(c, { ...sent, key: `${method} ${path}` }, options, serving);
+  return buy(c, { ...sent, route, target, url: url(), body }, options, serving);
 }
 
-type Ordered = Readonly<{
-  payment: Payment;
-  fingerprint: string;
-  route: Route;
-  target: string;
-  url: string;
-  body: Uint8Array<ArrayBuffer> | undefined;
-}>;
+function isOffered(payment: Payment, route: Route | undefined, { routes }: PaidRoutesOptions): boolean {
+  return route !== undefined && findAcceptedOffer(payment, routes.taken(route)) !== undefined;
+}
+
+/** A payment that came whole, and the memory that its request is held in. */
+type Sent = Readonly<{ payment: Payment; fingerprint: string; client: string; memory: ConnectionMemory }>;
+
+type Ordered = Sent &
+  Readonly<{ route: Route; target: string; url: string; body: Uint8Array<ArrayBuffer> | undefined }>;
 
 async function buy(
   c: Context<AppVariables>,
-  { payment, fingerprint, route, target, url, body }: Ordered,
+  { payment, fingerprint, client, memory, route, target, url, body }: Ordered,
   options: PaidRoutesOptions,
   serving: Serving,
 ): Promise<Response> {
   const { sell, work, metrics } = serving;
   const { payer } = payment.key;
   const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
-  const clientAddress = findAddress(getBindings(c).incoming, options.client);
-  const client = toAddressKey(clientAddress);
   using opened = new DisposableStack();
-  const memory = opened.use(openMemory(c, client, serving.memory));
+  opened.use(memory);
   const origin = {
-    clientAddress,
+    clientAddress: findAddress(getBindings(c).incoming, options.client),
     protocol: new URL(url).protocol === "https:" ? ("https" as const) : ("http" as const),
     host: new URL(url).host,
     ...trace,
@@ -135,10 +156,12 @@ async function buy(
     client,
     memory,
     trace,
-    work: () =>
-      metrics.timeUpstream(route, () =>
-        work({ route, target, headers: c.req.raw.headers, body, origin, memory }, payer),
-      ),
+    work: async () => {
+      const request = { route, target, headers: c.req.raw.headers, body, origin, memory };
+      const result = await metrics.timeUpstream(route, () => work(request, payer));
+      memory.release(body?.buffer.byteLength ?? 0);
+      return result;
+    },
   });
   metrics.count(route, outcome.kind);
   opened.move();
@@ -147,19 +170,18 @@ async function buy(
 }
 
 /** A payment sent to a path that is not, or no longer, a route; `key` would be its route's. */
-type Claimed = Readonly<{ payment: Payment; fingerprint: string; key: string }>;
+type Claimed = Sent & Readonly<{ key: string }>;
 
 /** Gives a payment what it bought while there was a route for it; anything else is not found. */
 async function collect(
   c: Context<AppVariables>,
-  { payment, fingerprint, key }: Claimed,
+  { payment, fingerprint, client, memory, key }: Claimed,
   options: PaidRoutesOptions,
   serving: Serving,
 ): Promise<Response> {
   const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
-  const client = toAddressKey(findAddress(getBindings(c).incoming, options.client));
   using opened = new DisposableStack();
-  const memory = opened.use(openMemory(c, client, serving.memory));
+  opened.use(memory);
   const outcome = await serving.sell({
     payment,
     requirements: undefined,

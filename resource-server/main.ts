@@ -14,10 +14,11 @@ import { createDrainSignal } from "./drain-time.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { addPaidRoutes } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
+import { keepResponses } from "./claims/retained-responses.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { openSoldRoutes } from "./sold-routes.ts";
-import { boundSale, guardSale } from "./sale/guarded-sale.ts";
-import { sell, type SaleDependencies } from "./sale/sale.ts";
+import { boundSale, createClaimSearch, guardSale } from "./sale/guarded-sale.ts";
+import { sell, type SellingDependencies } from "./sale/sale.ts";
 import { describeResourceServerApi } from "./resource-server-api.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { deriveResponseBounds } from "./response-memory.ts";
@@ -46,7 +47,8 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const facilitation = resources.use(await openFacilitation(settings, routes, facilitating));
   const owners = createPaymentOwners();
   const metrics = createPaymentMetrics({ ledger, owners, registry });
-  const sale = { ledger, facilitation, owners, onSettled: metrics.charge, audit };
+  const sale = { ledger, facilitation, owners, onSettled: metrics.charge, clock, audit };
+  const responses = keepResponses({ bytesMax: settings.ledger.responseBytes }, ledger);
   const port = followPort(context.signal);
   const readiness = () =>
     judgeReadiness({
@@ -60,14 +62,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const operations = resources.use(
     await listenForOperations(
       { ...settings.operations, setting: nameSetting("operations", "port"), connections: connections.operators() },
-      {
-        log,
-        metrics: registry,
-        readiness,
-        mask,
-        configuration: context.configuration,
-        api,
-      },
+      { log, metrics: registry, readiness, mask, configuration: context.configuration, api },
     ),
   );
 
@@ -77,9 +72,11 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
   addPaidRoutes(
     app,
-    { routes, publicUrl: settings.publicUrl, deliveryTimeoutMs: settings.payment.deliveryTimeoutMs, client },
+    { routes, publicUrl: settings.publicUrl, ...settings.listen, ...settings.payment, client },
     {
-      sell: sellWithin(settings.payment, sale),
+      settlesNothing: facilitation.settlesNothing,
+      findClaim: createClaimSearch(ledger),
+      sell: sellWithin(settings.payment, { ...sale, responses }),
       memory: new MemoryBudget(deriveResponseBounds(settings, readMemoryLimits())),
       work: createSoldWork(createUpstream(settings.upstream, { fetch, signal }), issuer),
       metrics,
@@ -95,7 +92,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   resources.use(
     resumeSettlements(
       { intervalMs: settings.payment.resumeIntervalMs, retentionMs: settings.ledger.retentionSeconds * 1_000 },
-      { ...sale, log, clock },
+      { ...sale, responses, log },
     ),
   );
   port.opened();
@@ -104,7 +101,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
 }
 
 /** Sells within the bounds of payments under way, of which half at most may be without a verdict. */
-function sellWithin({ inFlightMax }: ResourceServerSettings["payment"], sale: SaleDependencies) {
+function sellWithin({ inFlightMax }: ResourceServerSettings["payment"], sale: Omit<SellingDependencies, "unverified">) {
   const unverified = new FairPlaces(Math.ceil(inFlightMax / 2));
   return boundSale(
     new FairPlaces(inFlightMax),

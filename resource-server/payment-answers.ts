@@ -16,7 +16,7 @@ const recoveryRetryAfterSeconds = "3";
  *
  * | outcome | answer |
  * |---|---|
- * | no payment | 402, PAYMENT-REQUIRED |
+ * | no payment | 402, PAYMENT-REQUIRED; 503 while the facilitator settles nothing |
  * | refused, malformed, spent | 402, PAYMENT-REQUIRED with the reason; PAYMENT-RESPONSE when settlement refused it |
  * | chain or facilitator down, overloaded, or no facilitator at all | 503, Retry-After; nothing charged, the same payment is good |
  * | settlement's outcome unknown | 202, PAYMENT-RESPONSE `settlement_pending` with the transaction, Retry-After |
@@ -76,6 +76,13 @@ export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invali
         "Retry-After": recoveryRetryAfterSeconds,
       });
   }
+}
+
+/** Answers a request without a payment while none could be settled: no client signs one then. */
+export function answerUnsettled(): Response {
+  return answerJson(503, "payments can't be settled now, so none is requested; try again later.", {
+    "Retry-After": recoveryRetryAfterSeconds,
+  });
 }
 
 /** Requests payment: 402 with every offer of the route. `error` says why, in the SDK's reason codes or in words. */

@@ -1,16 +1,22 @@
 import { deriveMemoryBounds, type MemoryBudgetOptions, type MemoryLimits } from "#daemon/memory/memory-budget.ts";
 import type { ResourceServerSettings } from "./settings.ts";
 
-/** Derives the bounds of responses held for clients. Even the smallest holds one response of the largest size, so that it can be sold. */
+type SizeSettings = Pick<ResourceServerSettings, "memory"> &
+  Readonly<{
+    upstream: Pick<ResourceServerSettings["upstream"], "responseLimitBytes">;
+    listen: Pick<ResourceServerSettings["listen"], "bodyLimitBytes">;
+  }>;
+
+/** Derives the bounds of requests and responses held for clients. Even the smallest holds the largest of both, so that it can be sold. */
 export function deriveResponseBounds(
-  { memory, upstream }: Pick<ResourceServerSettings, "memory" | "upstream">,
+  { memory, upstream, listen }: SizeSettings,
   limits: MemoryLimits,
 ): MemoryBudgetOptions {
-  const { responseLimitBytes } = upstream;
+  const saleBytes = upstream.responseLimitBytes + listen.bodyLimitBytes;
   const derived = deriveMemoryBounds(memory, limits);
   return {
-    totalBytes: Math.max(derived.totalBytes, responseLimitBytes),
-    addressBytes: Math.max(derived.addressBytes, responseLimitBytes),
-    connectionBytes: responseLimitBytes,
+    totalBytes: Math.max(derived.totalBytes, saleBytes),
+    addressBytes: Math.max(derived.addressBytes, saleBytes),
+    connectionBytes: saleBytes,
   };
 }

@@ -124,7 +124,7 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
     totalBytes: bytes
       .optional()
       .describe(
-        "Bytes of responses held for all clients, from the upstream until a client has taken them, half of it for those of one address; default: a quarter of the memory that the process may use or a quarter of its heap's limit, whichever is less, at most 1 GiB. Never less than upstream.responseLimitBytes",
+        "Bytes of request bodies and responses held for all clients, half of it for those of one address; default: a quarter of the memory that the process may use or a quarter of its heap's limit, whichever is less, at most 1 GiB. Never less than listen.bodyLimitBytes and upstream.responseLimitBytes together",
       ),
   }),
   ledger: section({
@@ -137,7 +137,14 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
     ...postgresSettings,
     retentionSeconds: seconds
       .default(86_400)
-      .describe("How long a finished payment and an undelivered response are kept"),
+      .describe(
+        "How long a finished payment and an undelivered response are kept; a delivered one is kept until its payment expires",
+      ),
+    responseBytes: bytes
+      .default(1_073_741_824)
+      .describe(
+        "Bytes of responses that are kept: beyond it the oldest delivered ones are forgotten, then undelivered ones of expired payments; nothing new is sold while others fill it",
+      ),
   }),
   auditLog: auditSettings(
     "resource-server-audit.jsonl next to ledger.path; with ledger.url none, and changes stand in the log alone",

@@ -18,6 +18,7 @@ function testApp(nodeAnswers = true) {
     judgeReadiness({ node: { ok: nodeAnswers, message: nodeAnswers ? "answers" : "no answer for 5 s" } });
   addOperationsRoutes(app, { metrics, readiness });
   app.post("/echo", async (c) => c.text(await c.req.text()));
+  app.post("/forgiving", async (c) => c.text(await c.req.text().catch(() => "made something of it")));
   app.get("/broken", () => {
     throw new Error("a private detail");
   });
@@ -28,6 +29,24 @@ describe("createApp", () => {
   it("answers a body over the limit with 413 and a JSON error", async () => {
     const response = await testApp().request("/echo", { method: "POST", body: "x".repeat(17) });
     expect([response.status, await response.json()]).toEqual([413, { error: "body larger than 16 bytes; send less" }]);
+  });
+
+  it("reads no body in chunks before its handler does, and only as far as a body may come", async () => {
+    let read = 0;
+    const chunks = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new Uint8Array(4).fill(++read)),
+    });
+    const app = testApp();
+    expect((await app.request("/nothing", { method: "POST", body: chunks, duplex: "half" })).status).toBe(404);
+    expect(read).toBeLessThan(4);
+    for (const path of ["/echo", "/forgiving"]) {
+      const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(new Uint8Array(4)) });
+      const response = await app.request(path, { method: "POST", body, duplex: "half" });
+      expect([response.status, await response.json()]).toEqual([
+        413,
+        { error: "body larger than 16 bytes; send less" },
+      ]);
+    }
   });
 
   it("answers an unknown route with a JSON 404", async () => {

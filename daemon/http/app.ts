@@ -1,12 +1,11 @@
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context, type MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { routePath } from "hono/route";
 import { Histogram, type Registry } from "prom-client";
 import { createBoundedLog } from "../log/bounded-log.ts";
-import { discardBody } from "../bytes.ts";
+import { BodyTooLargeError, discardBody } from "../bytes.ts";
 import type { Logger } from "../log/log.ts";
 import type { Mask } from "../secrets/mask.ts";
 import { beginTrace, formatTraceFacts } from "./request-trace.ts";
@@ -58,20 +57,12 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   if (metrics !== undefined) app.use(measureRequests(metrics));
   if (mask !== undefined) app.use(maskAnswers(mask));
   if (options.isAllowedHost !== undefined) app.use(createHostCheck(options.isAllowedHost));
-  app.use(
-    bodyLimit({
-      maxSize: options.bodyLimitBytes,
-      onError: async (c) => {
-        const whole = await discardBody(c.req.raw.body, discardLimits);
-        const headers: Record<string, string> = whole ? {} : { Connection: "close" };
-        return c.json({ error: `body larger than ${options.bodyLimitBytes} bytes; send less` }, 413, headers);
-      },
-    }),
-  );
+  app.use(limitBodies(options.bodyLimitBytes));
   app.notFound((c) => c.json({ error: `no such route: ${c.req.method} ${c.req.path}` }, 404));
   app.onError((error, c) => {
     // How Hono's own middleware refuses a request.
     if (error instanceof HTTPException) return error.getResponse();
+    if (error instanceof BodyTooLargeError) return refuseBody(c, options.bodyLimitBytes);
     if (hasLeft(c)) {
       log.debug({ err: error }, "a client went in the middle of its request");
       // Nobody reads it; metrics count it as the client's fault.
@@ -89,6 +80,40 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
     return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);
   });
   return app;
+}
+
+/**
+ * Limits bodies without reading them, so that a handler rejects a request by its head first: a body that announces its length is judged by that, one
+ * in chunks while the handler reads it.
+ */
+function limitBodies(limitBytes: number): MiddlewareHandler<AppVariables> {
+  return async (c, next) => {
+    const length = c.req.header("Content-Length");
+    if (length !== undefined && c.req.header("Transfer-Encoding") === undefined) {
+      return Number(length) > limitBytes ? refuseBody(c, limitBytes) : next();
+    }
+    const { body } = c.req.raw;
+    if (body === null) return next();
+    let readBytes = 0;
+    const limited = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        readBytes += chunk.byteLength;
+        if (readBytes > limitBytes) controller.error(new BodyTooLargeError(limitBytes));
+        else controller.enqueue(chunk);
+      },
+    });
+    c.req.raw = new Request(c.req.raw, { method: c.req.method, body: body.pipeThrough(limited), duplex: "half" });
+    await next();
+    // Whatever the handler made of a body that ended so.
+    if (readBytes > limitBytes) c.res = await refuseBody(c, limitBytes);
+    return undefined;
+  };
+}
+
+async function refuseBody(c: Context<AppVariables>, limitBytes: number): Promise<Response> {
+  const whole = await discardBody(c.req.raw.body, discardLimits);
+  const headers: Record<string, string> = whole ? {} : { Connection: "close" };
+  return c.json({ error: `body larger than ${limitBytes} bytes; send less` }, 413, headers);
 }
 
 /** Whether a client has gone before its request was whole. A request that did not come over a socket has no client. */

@@ -2,8 +2,16 @@ import { expect, test } from "vitest";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { refuseServingAnybody, type ServedCallers } from "./api-keys.ts";
 
+const token = { address: `0x${"0a".repeat(20)}` as const, name: "USDC", version: "2" };
+
 function served(changes: Partial<ServedCallers>): () => void {
-  const nobody = { listen: { host: "0.0.0.0" }, apiKeys: undefined, payees: [], openToAnybody: false };
+  const nobody = {
+    listen: { host: "0.0.0.0" },
+    apiKeys: undefined,
+    payees: [],
+    openToAnybody: false,
+    assets: [{ ...token, minAmount: 1_000 }],
+  };
   return () => refuseServingAnybody({ ...nobody, ...changes });
 }
 
@@ -29,4 +37,14 @@ test.each<[string, Partial<ServedCallers>]>([
   ["the setting that says so", { openToAnybody: true }],
 ])("%s let it listen to other machines", (_, changes) => {
   expect(served(changes)).not.toThrow();
+});
+
+test("payees alone do not, where a token has no minimum amount", () => {
+  const payees = [`0x${"02".repeat(20)}`] as const;
+  expect(served({ payees: [...payees], assets: [token] })).toThrow(
+    /one smallest unit of 0x0a.*Add minAmount to it in GATEHOUSE_FACILITATOR_ASSETS/,
+  );
+  expect(served({ payees: [...payees], assets: [{ ...token, nativePrice: 420_000 }] })).not.toThrow();
+  expect(served({ assets: [token], apiKeys: new Secret("a-key-of-sixteen-or-more") })).not.toThrow();
+  expect(served({ listen: { host: "127.0.0.1" }, assets: [token] })).not.toThrow();
 });

@@ -51,21 +51,35 @@ function hashKey(key: string): Buffer {
 }
 
 /** Settings of who is served. */
-export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "payees" | "openToAnybody"> &
+export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "payees" | "openToAnybody" | "assets"> &
   Readonly<{ listen: Readonly<{ host: string }> }>;
 
 /**
  * Refuses to pay the gas of anybody's payments by oversight: who can reach the facilitator from another machine needs an API key, or
- * gets only payments to the listed payees settled.
+ * gets only payments to the listed payees settled, of an amount that was chosen.
  *
- * @throws {StartupError} when it listens beyond loopback, has neither list, and no setting says that this is meant.
+ * @throws {StartupError} when it listens beyond loopback, has neither list or tokens without a minimum, and no setting says that this is meant.
  */
-export function refuseServingAnybody({ listen: { host }, apiKeys, payees, openToAnybody }: ServedCallers): void {
-  if (isLoopback(host) || apiKeys !== undefined || payees.length > 0 || openToAnybody) return;
+export function refuseServingAnybody({
+  listen: { host },
+  apiKeys,
+  payees,
+  openToAnybody,
+  assets,
+}: ServedCallers): void {
+  if (isLoopback(host) || apiKeys !== undefined || openToAnybody) return;
+  const reached = `${nameSetting("listen", "host")} is ${host}, which other machines can reach, and the signer would pay the gas of`;
+  if (payees.length === 0) {
+    throw new StartupError(
+      `${reached} any payment to anybody. Set ${nameSetting("payees")} to the accounts that may be paid, or ${nameSetting("apiKeys")} to the ` +
+        `keys of those who may call; ${nameSetting("openToAnybody")}=true serves everybody all the same.`,
+    );
+  }
+  const free = assets.find(({ minAmount, nativePrice }) => minAmount === undefined && nativePrice === undefined);
+  if (free === undefined) return;
   throw new StartupError(
-    `${nameSetting("listen", "host")} is ${host}, which other machines can reach, and the signer would pay the gas of any payment to ` +
-      `anybody. Set ${nameSetting("payees")} to the accounts that may be paid, or ${nameSetting("apiKeys")} to the keys of those who may call; ` +
-      `${nameSetting("openToAnybody")}=true serves everybody all the same.`,
+    `${reached} payments of one smallest unit of ${free.address}. Add minAmount to it in ${nameSetting("assets")}: your lowest price, in that ` +
+      `unit; or nativePrice: what one unit of the native currency costs, in that unit.`,
   );
 }
 

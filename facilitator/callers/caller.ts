@@ -2,6 +2,7 @@ import { hash, randomUUID } from "node:crypto";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
+import { readPaymentIdentifier } from "#x402/payment-identifier.ts";
 
 /** Facts of a call by which its caller is identified. */
 export type CallerFacts = Readonly<{
@@ -44,13 +45,6 @@ export function countCaller({ seller, address }: CallerFacts): string {
   return seller ?? address ?? "";
 }
 
-/** Place of the id in the x402 extension `payment-identifier` (16 to 128 characters; `@x402/extensions/payment-identifier`). */
-const identifiedPayload = z.object({
-  extensions: z.object({
-    "payment-identifier": z.object({ info: z.object({ id: z.string().regex(/^[\w-]{16,128}$/) }) }),
-  }),
-});
-
 /** Place in the requirements that names a payment flow other than verify, work, settle. */
 const otherFlow = z.object({ extra: z.object({ paymentFlow: z.string().refine((flow) => flow !== "authorization") }) });
 
@@ -63,11 +57,8 @@ export function identifyCaller(
   if (idempotencyKey !== undefined) return { kind: "sale", owner: hashParts(["sale", seller ?? "", idempotencyKey]) };
   const kind = otherFlow.safeParse(paymentRequirements).success ? "upfront-seller" : "seller";
   if (seller !== undefined) return { kind, owner: hashParts(["seller", seller]) };
-  const identified = identifiedPayload.safeParse(paymentPayload);
-  if (identified.success) {
-    const { id } = identified.data.extensions["payment-identifier"].info;
-    return { kind, owner: hashParts(["payment-identifier", id]) };
-  }
+  const id = readPaymentIdentifier(paymentPayload);
+  if (id !== undefined) return { kind, owner: hashParts(["payment-identifier", id]) };
   return { kind: "call", owner: randomUUID() };
 }
 

@@ -25,6 +25,10 @@ export type ChainWatch = AsyncDisposable &
     checks: () => Readonly<Record<"chain" | "signer", ReadinessCheck>>;
     /** In the chain's native currency. */
     signerBalance: () => number | undefined;
+    /** The reason why the signer can't pay for a settlement: account, what it holds and what it needs. Undefined if it can, or if that is not known. */
+    shortage: () => string | undefined;
+    /** The most that the signer pays for one settlement now, in the native currency's smallest unit; 0 before it is known. */
+    settlementCost: () => bigint;
   }>;
 
 const watchIntervalMs = 10_000;
@@ -48,6 +52,19 @@ export async function startChainWatch(
   let balance: bigint | undefined;
   let settlementCost = 0n;
 
+  const shortage = (): string | undefined => {
+    const { ok, message } = checkSigner(balance, settlementCost, options);
+    return ok || balance === undefined ? undefined : message;
+  };
+  let isShort = false;
+  const reportShortage = (found: string | undefined): void => {
+    if (isShort === (found !== undefined)) return;
+    isShort = found !== undefined;
+    const where = { signer, network: `eip155:${options.chainId}` };
+    if (found === undefined) log.info({ event: "signer-funded", ...where }, "the signer can pay for gas again");
+    else log.warn({ event: "signer-unfunded", ...where, problem: found }, `no payment can be settled: ${found}`);
+  };
+
   const look = async (): Promise<void> => {
     try {
       if (!isRightChain) await checkChainIdentity(options, { chain, clock });
@@ -56,6 +73,7 @@ export async function startChainWatch(
       balance = held;
       settlementCost = BigInt(gasLimit) * maxFeePerGas;
       problem = undefined;
+      reportShortage(shortage());
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
       if (problem !== error.message)
@@ -77,7 +95,7 @@ export async function startChainWatch(
   };
 
   await look();
-  const intervalMs = () => (problem === undefined ? watchIntervalMs : failedWatchIntervalMs);
+  const intervalMs = () => (problem === undefined && !isShort ? watchIntervalMs : failedWatchIntervalMs);
   const { signal } = stop;
   const watching = pause(intervalMs(), signal).then(() =>
     poll({ name: "chain watch", failed: noteFailure, intervalMs, signal }, lookAgain, { log }),
@@ -87,6 +105,8 @@ export async function startChainWatch(
       chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },
       signer: checkSigner(balance, settlementCost, options),
     }),
+    settlementCost: () => settlementCost,
+    shortage,
     signerBalance: () => (balance === undefined ? undefined : Number(Value.format(balance, nativeDecimals))),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
@@ -98,7 +118,7 @@ export async function startChainWatch(
 function checkSigner(
   balance: bigint | undefined,
   settlementCost: bigint,
-  { signer, nativeDecimals }: ChainWatchOptions,
+  { signer, nativeDecimals, chainId }: ChainWatchOptions,
 ): ReadinessCheck {
   if (balance === undefined) return { ok: false, message: `the balance of ${signer} is not known yet` };
   const held = Value.format(balance, nativeDecimals);
@@ -106,7 +126,7 @@ function checkSigner(
   const wanted = Value.format(settlementCost, nativeDecimals);
   return {
     ok: false,
-    message: `${signer} holds ${held} to pay for gas, one settlement may cost ${wanted}; send it more`,
+    message: `${signer} holds ${held} to pay for gas, one settlement may cost ${wanted}; send it more of the native currency of chain ${chainId}, on a testnet from its faucet`,
   };
 }
 

@@ -18,19 +18,21 @@ export type OperationsOptions = Readonly<{
 export type Operations = Readonly<{
   verify: (request: PaymentRequest, caller: CallerFacts) => Promise<VerifyResponse>;
   settle: (request: PaymentRequest, caller: CallerFacts) => Promise<SettleResponse>;
-  supported: () => SupportedResponse;
+  /** Has no kinds, and an error, while the signer can't pay for gas: no client should sign a payment then. */
+  supported: () => SupportedResponse & Readonly<{ error?: string }>;
 }>;
 
 export type OperationsDependencies = Readonly<{
   /** Returns the transfers that schemes settle with, on behalf of a caller. */
   transfersFor: (caller: Caller) => Transfers;
   metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle">;
+  shortage?: () => string | undefined;
 }>;
 
 /** Offers schemes in the words of x402 version 2. */
 export function createOperations(
   options: OperationsOptions,
-  { transfersFor, metrics }: OperationsDependencies,
+  { transfersFor, metrics, shortage = () => undefined }: OperationsDependencies,
 ): Operations {
   const { network, signer, schemes } = options;
   const verify: Operations["verify"] = async (request, facts) => {
@@ -50,11 +52,12 @@ export function createOperations(
     verify: (...call) =>
       measure(metrics.startVerify(), verify(...call), ({ invalidReason }) => invalidReason ?? "valid"),
     settle: (...call) => measure(metrics.startSettle(), settle(...call), ({ errorReason }) => errorReason ?? "settled"),
-    supported: () => ({
-      kinds: schemes.map(({ scheme }) => ({ x402Version: 2, scheme: scheme.name, network })),
-      extensions: [],
-      signers: { "eip155:*": [signer] },
-    }),
+    supported: () => {
+      const error = shortage();
+      const kinds = schemes.map(({ scheme }) => ({ x402Version: 2, scheme: scheme.name, network }));
+      const signers = { "eip155:*": [signer] };
+      return { ...(error === undefined ? { kinds } : { kinds: [], error }), extensions: [], signers };
+    },
   };
 }
 

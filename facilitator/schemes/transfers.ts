@@ -7,6 +7,7 @@ import { namePayment, type Transfers } from "#x402/scheme.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
+import { refuseAmount, type MinAmount } from "./min-amount.ts";
 import type { RecentVerdicts } from "../payment/recent-verdicts.ts";
 import { refuseTime } from "../payment/validity.ts";
 import type { Engine } from "../settlement/engine.ts";
@@ -18,6 +19,7 @@ export type TransferOptions = Pick<Transfers, "assets"> &
     network: string;
     /** Addresses in lower case; empty: everyone. */
     payees: ReadonlySet<string>;
+    minAmount: MinAmount;
   }>;
 
 export type TransferDependencies = Readonly<{
@@ -32,7 +34,7 @@ export type TransferDependencies = Readonly<{
 
 /** Creates what schemes settle with, for each caller: transfers by EIP-3009, whatever scheme they were signed for. */
 export function createTransfers(
-  { network, assets, payees }: TransferOptions,
+  { network, assets, payees, minAmount }: TransferOptions,
   { engine, check, recent, clock, monotonicMs, log }: TransferDependencies,
 ): (caller: Caller) => Transfers {
   // Anybody can have the same payment refused, or its settlement reported again, any number of times.
@@ -45,14 +47,14 @@ export function createTransfers(
       recent.forgetPayer(payment);
     }
   };
+  const refuseUnserved = ({ payTo, asset, amount }: SignedPayment) =>
+    refusePayee(payTo, payees) ?? refuseAmount(amount, minAmount(asset));
   const judge = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
     const recorded = await engine.progress(payment);
     if (recorded !== undefined) return refuseRecorded(recorded, caller);
     const verifiedAtMs = monotonicMs();
     const refusal =
-      refusePayee(payment.payTo, payees) ??
-      refuseTime(payment.authorization, clock()) ??
-      (await check(payment, caller));
+      refuseUnserved(payment) ?? refuseTime(payment.authorization, clock()) ?? (await check(payment, caller));
     if (refusal === undefined) recent.noteGood(payment, verifiedAtMs);
     return refusal;
   };
@@ -69,7 +71,7 @@ export function createTransfers(
     },
     async settle(payment) {
       const { payer } = payment;
-      const unserved = refusePayee(payment.payTo, payees);
+      const unserved = refuseUnserved(payment);
       if (unserved !== undefined && (await engine.progress(payment)) === undefined) {
         return { answer: { state: "refused", refusal: unserved }, payer };
       }

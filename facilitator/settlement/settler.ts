@@ -9,6 +9,7 @@ import { refuseTime } from "../payment/validity.ts";
 import type { InFlight, InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { answerFor, type Ownership } from "./ownership.ts";
+import type { PayerFunds } from "./payer-funds.ts";
 import { acquireSettlementPlace, OverloadError } from "./settlement-bound.ts";
 import type { Recorded, Settlement } from "./settlement.ts";
 import type { Submitter } from "./submit/submitter.ts";
@@ -18,6 +19,7 @@ export type SettlerOptions = ReceiptTime & Readonly<{ inFlightMax: number }>;
 
 export type SettlerDependencies = Readonly<{
   book: InFlightBook;
+  funds: Pick<PayerFunds, "open">;
   ledger: Ledger;
   ownership: Ownership;
   submitter: Pick<Submitter, "submit">;
@@ -44,7 +46,7 @@ export type Settler = Readonly<{
  * for one that has ended learns the same outcome, from the ledger, after any number of restarts; see `ownership.ts` for who does.
  */
 export function createSettler(options: SettlerOptions, dependencies: SettlerDependencies): Settler {
-  const { book, ledger, ownership, submitter, check, clock } = dependencies;
+  const { book, funds, ledger, ownership, submitter, check, clock } = dependencies;
   const places = new FairPlaces(options.inFlightMax);
 
   const judge = async (entry: InFlight, payment: SignedPayment): Promise<SettleAnswer | undefined> => {
@@ -52,7 +54,11 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry);
     if (recorded !== undefined && recorded.state !== "begun") return recorded;
     if (await ledger.hasRival(entry.settlement)) return { state: "refused", refusal: nonceUsed };
-    const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
+    using spending = funds.open(entry.settlement);
+    const refusal =
+      refuseTime(payment.authorization, clock()) ??
+      (await check(payment)) ??
+      (await spending.reserve(entry.ended, { isSimulated: true }));
     return refusal === undefined ? undefined : { state: "refused", refusal };
   };
 

@@ -11,6 +11,7 @@ import type { FacilitatorSettings } from "../settings.ts";
 import { createInFlightBook, type InFlight, type InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Outcome, Settlement } from "./settlement.ts";
+import { createPayerFunds, type PayerFunds } from "./payer-funds.ts";
 import { createNonces } from "./submit/nonces.ts";
 import { createPollLoop } from "./track/poll-loop.ts";
 import { createSendBatch } from "./submit/send-batch.ts";
@@ -44,6 +45,7 @@ export type SettlingDependencies = Readonly<{
 export type Settling = AsyncDisposable &
   Readonly<{
     book: InFlightBook;
+    funds: PayerFunds;
     submitter: Pick<Submitter, "submit">;
     nextNonce: () => number;
     /** Notifies of a new block. */
@@ -58,6 +60,7 @@ export async function startSettling(
   const { ledger, signer, log, audit } = dependencies;
   const unfinished = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
   const book = createInFlightBook(dependencies);
+  const funds = createPayerFunds(dependencies);
   const nonces = createNonces();
   const sendBatch = createSendBatch({ ...settlement, chainId }, { ...dependencies, book, nonces });
   const submitter = createSubmitter(settlement, { book, log, sendBatch, onSent: () => poll.wake() });
@@ -73,7 +76,7 @@ export async function startSettling(
     { ...dependencies, hasWork: hasPending, look: tracker.look },
   );
   for (const { settlement: begun, attempts } of unfinished) {
-    book.add(begun, attempts);
+    funds.add(begun, book.add(begun, attempts).ended);
     for (const attempt of attempts) if (attempt.signer === signer.address) nonces.hold(attempt.nonce);
   }
   if (unfinished.length > 0) {
@@ -85,6 +88,7 @@ export async function startSettling(
   }
   return {
     book,
+    funds,
     submitter,
     nextNonce: nonces.next,
     onHead: () => {

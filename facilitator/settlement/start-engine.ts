@@ -44,9 +44,9 @@ async function startSoleEngine(
   dependencies: EngineDependencies & Readonly<{ ledger: Ledger; ownership: Ownership }>,
 ): Promise<Engine> {
   const { ledger } = dependencies;
-  const { book, submitter, ...settling } = await startSettling(options, dependencies);
+  const { book, funds, submitter, ...settling } = await startSettling(options, dependencies);
   return {
-    ...createSettler(options.settlement, { ...dependencies, book, submitter }),
+    ...createSettler(options.settlement, { ...dependencies, book, funds, submitter }),
     noteVerified: dependencies.ownership.noteVerified,
     forgetRefused: dependencies.ownership.forgetRefused,
     progress: async ({ id }) => {

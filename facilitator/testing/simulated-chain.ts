@@ -2,7 +2,7 @@ import { hash as hashBytes } from "node:crypto";
 import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 import type { Chain, EventLog, Receipt } from "../chain/chain.ts";
 import type { SendOutcome } from "../chain/chain-error.ts";
-import { encodeAddressTopic, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
+import { encodeAddressTopic, encodeBalanceOfCall, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import type { Settlement } from "../settlement/settlement.ts";
@@ -132,7 +132,12 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
       }),
     simulate: ({ data }) => ask(() => (node.isPayable(data) ? { ok: true, result: "0x" } : reverted)),
     estimateGas: ({ data }) => ask(() => (node.isPayable(data) ? { ok: true, result: estimated } : reverted)),
-    read: ({ data }) => ask(() => `0x${encodeInteger(node.used.has(`0x${data.slice(-64)}`) ? 1n : 0n)}` as Hex),
+    read: ({ data }) =>
+      ask((): Hex => {
+        // Payers hold enough.
+        if (data === encodeBalanceOfCall(`0x${data.slice(-40)}`)) return `0x${encodeInteger(10n ** 18n)}`;
+        return `0x${encodeInteger(node.used.has(`0x${data.slice(-64)}`) ? 1n : 0n)}`;
+      }),
     recentLogs: (_, topics) =>
       ask(() => {
         const hash = node.used.get(topics[2] ?? "0x");

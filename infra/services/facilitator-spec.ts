@@ -88,7 +88,8 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         operations: { host: "0.0.0.0", port: ports.operations },
         chain: { id: args.chainId, rpcUrl: args.rpcUrl },
         signer: { privateKey: args.signerPrivateKey },
-        assets: args.tokens,
+        // Its resource server alone reaches it, whose prices are the least that is paid.
+        assets: args.tokens.map((token) => ({ minAmount: 1, ...token })),
         payees: args.payees,
         ledger: ledger.settings,
         shutdown: { graceMs: 20_000 },
@@ -114,5 +115,5 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
   return { ...built, problems };
 }
 
-/** An EIP-3009 token that payments may be made in: its contract and its EIP-712 domain. */
-export type Token = Readonly<{ address: string; name: string; version: string }>;
+/** An EIP-3009 token that payments may be made in: its contract, its EIP-712 domain, and the least amount that is settled (default: 1). */
+export type Token = Readonly<{ address: string; name: string; version: string; minAmount?: number }>;

@@ -13,7 +13,7 @@ export type ClaimLedger = Readonly<{
   find(key: ClaimKey): Promise<FoundClaim | undefined>;
   /** (none) → working, owned by this process; false if there is a claim already. The one atomic step that makes a payment buy once. */
   claim(claim: NewClaim): Promise<boolean>;
-  /** Makes this process the owner of a claim that no living process has; undefined if one has it, or if it is delivered. */
+  /** Makes this process the owner of a claim that no living process has; undefined if one has it, or if it has nothing to give any more. */
   acquire(key: ClaimKey): Promise<PaymentClaim | undefined>;
   /** Owns the claim no longer. */
   disown(key: ClaimKey): Promise<void>;
@@ -23,7 +23,7 @@ export type ClaimLedger = Readonly<{
   pending(key: ClaimKey, settlement: SettleResponse): Promise<void>;
   /** settling → settled. */
   settled(key: ClaimKey, settlement: SettleResponse): Promise<void>;
-  /** settled → delivered; the response and the signature are forgotten, and nobody owns it. */
+  /** settled, delivered → delivered; the signature is forgotten, and nobody owns it. */
   delivered(key: ClaimKey): Promise<void>;
   /** working, settling → (none): nothing was charged. */
   release(key: ClaimKey): Promise<void>;
@@ -33,6 +33,13 @@ export type ClaimLedger = Readonly<{
   releaseAbandoned(): Promise<number>;
   /** Claims whose settlement has no known outcome and which no other process has, the longest untouched first. */
   unsettled(countMax: number): Promise<readonly FoundClaim[]>;
+  /**
+   * Forgets responses that no process delivers: of expired payments that were delivered; or, the oldest first, those that were delivered, or that
+   * nobody took before the payment expired. Returns how many.
+   */
+  forgetResponses(which: "expired" | "delivered" | "untaken", countMax?: number): Promise<number>;
+  /** Bytes of all responses that are kept. */
+  responseBytes(): Promise<number>;
   /** Counts the claims by state. */
   count(): Promise<Readonly<Record<string, number>>>;
   /** Forgets claims that ended, or wait for their client, since before `before` (Unix ms) and whose payments expired. */
@@ -58,9 +65,18 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       const [row] = await store.rows(sql.find, listKeyValues(key));
       return row === undefined ? undefined : readFoundClaim(row);
     },
-    async claim({ key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore }) {
+    async claim({ key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore, holder }) {
       const texts = [route, fingerprint, digest, JSON.stringify(payload), JSON.stringify(requirements)] as const;
-      return (await store.change(sql.claim, [...mine(key), ...texts, idempotencyKey, validBefore, clock()])) === 1;
+      return (
+        (await store.change(sql.claim, [
+          ...mine(key),
+          ...texts,
+          idempotencyKey,
+          validBefore,
+          clock(),
+          holder ?? null,
+        ])) === 1
+      );
     },
     async acquire(key) {
       const [row] = await store.rows(sql.acquire, [...mine(key), owner.graceMs()]);
@@ -85,6 +101,15 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       return released;
     },
     unsettled: async (countMax) => (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(readFoundClaim),
+    forgetResponses: (which, countMax = forgottenMax) => {
+      const nowSeconds = which === "delivered" ? Number.MAX_SAFE_INTEGER : Math.floor(clock() / 1_000);
+      const state = which === "untaken" ? "settled" : "delivered";
+      return store.change(sql.forgetResponses, [state, nowSeconds, countMax]);
+    },
+    async responseBytes() {
+      const [row] = await store.rows(sql.responseBytes);
+      return Number(row?.["bytes"] ?? 0);
+    },
     async count() {
       const rows = await store.rows(sql.count);
       return Object.fromEntries(rows.map((row) => [String(row["state"]), Number(row["claims"])]));
@@ -92,6 +117,9 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
     forget: (before) => store.change(sql.forget, [before, Math.floor(clock() / 1_000)]),
   };
 }
+
+/** Most responses of expired payments that are forgotten in one statement. */
+const forgottenMax = 10_000;
 
 function listKeyValues({ network, asset, payer, nonce }: ClaimKey) {
   return [network, asset, payer, nonce] as const;
@@ -124,18 +152,23 @@ function buildClaimSql(nowMs: string) {
   return {
     find: `SELECT ${foundClaimColumns} FROM claims WHERE ${byKey}`,
     claim: `INSERT INTO claims (network, asset, payer, nonce, owner, state, route, fingerprint, digest, payload, requirements,
-        idempotency_key, valid_before, updated_at_ms)
-      VALUES ($1, $2, $3, $4, $5, 'working', $6, $7, $8, $9, $10, $11, $12, $13)
+        idempotency_key, valid_before, updated_at_ms, holder)
+      VALUES ($1, $2, $3, $4, $5, 'working', $6, $7, $8, $9, $10, $11, $12, $13, $14)
       ON CONFLICT DO NOTHING`,
     acquire: `UPDATE claims SET owner = $5
-      WHERE ${byKey} AND state <> 'delivered' AND (owner = $5 OR ${free("$6")}) RETURNING *`,
+      WHERE ${byKey} AND (state <> 'delivered' OR status IS NOT NULL) AND (owner = $5 OR ${free("$6")}) RETURNING *`,
     disown: `UPDATE claims SET owner = NULL WHERE ${mine}`,
     settling: `UPDATE claims SET state = 'settling', status = $6, headers = $7, body = $8, updated_at_ms = $9
       WHERE ${mine} AND state = 'working'`,
     pending: `UPDATE claims SET settlement = $6, updated_at_ms = $7 WHERE ${mine} AND state = 'settling'`,
     settled: `UPDATE claims SET state = 'settled', settlement = $6, updated_at_ms = $7 WHERE ${mine} AND state = 'settling'`,
-    delivered: `UPDATE claims SET state = 'delivered', payload = NULL, status = NULL, headers = NULL, body = NULL, owner = NULL,
-        updated_at_ms = $6 WHERE ${mine} AND state = 'settled'`,
+    delivered: `UPDATE claims SET state = 'delivered', payload = NULL, owner = NULL, updated_at_ms = $6
+      WHERE ${mine} AND state IN ('settled', 'delivered')`,
+    forgetResponses: `UPDATE claims SET state = 'delivered', payload = NULL, status = NULL, headers = NULL, body = NULL
+      WHERE (network, asset, payer, nonce) IN (SELECT network, asset, payer, nonce FROM claims
+        WHERE status IS NOT NULL AND state = $1 AND owner IS NULL AND valid_before < $2 ORDER BY updated_at_ms LIMIT $3)
+        AND status IS NOT NULL AND owner IS NULL`,
+    responseBytes: "SELECT sum(length(body)) AS bytes FROM claims WHERE status IS NOT NULL",
     release: `DELETE FROM claims WHERE ${mine} AND state IN ('working', 'settling')`,
     owned: "SELECT network, asset, payer, nonce, state FROM claims WHERE owner = $1 LIMIT $2",
     releaseAbandonedWork: `DELETE FROM claims WHERE state = 'working' AND ${free("$1")}`,

@@ -33,6 +33,8 @@ export const sqliteClaimMigrations: Migrations = [
    CREATE TABLE claim_owner (id TEXT PRIMARY KEY, expires_at_ms INTEGER NOT NULL) STRICT`,
   `ALTER TABLE claims ADD COLUMN idempotency_key TEXT;
    UPDATE claims SET idempotency_key = lower(hex(randomblob(16)))`,
+  "CREATE INDEX claims_with_response ON claims (state, updated_at_ms) WHERE status IS NOT NULL",
+  "ALTER TABLE claims ADD COLUMN holder TEXT",
 ];
 
 /** The same tables in PostgreSQL; append only. */
@@ -62,6 +64,8 @@ export const postgresClaimMigrations: Migrations = [
    CREATE TABLE claim_owner (id text PRIMARY KEY, expires_at_ms bigint NOT NULL)`,
   // The default is for replicas of the version before, which go on for a while.
   `ALTER TABLE claims ADD COLUMN idempotency_key text NOT NULL DEFAULT gen_random_uuid()::text`,
+  "CREATE INDEX claims_with_response ON claims (state, updated_at_ms) WHERE status IS NOT NULL",
+  "ALTER TABLE claims ADD COLUMN holder TEXT",
 ];
 
 const keyColumns = z.object({ network: z.string(), asset: z.string(), payer: z.string(), nonce: z.string() });
@@ -79,14 +83,17 @@ const row = keyColumns.extend({
   headers: z.string().nullable(),
   body: z.instanceof(Uint8Array<ArrayBuffer>).nullable(),
   settlement: z.string().nullable(),
+  holder: z.string().nullable(),
 });
 
 /** The columns of table `claims` that {@link readFoundClaim} reads. */
 export const foundClaimColumns =
   "network, asset, payer, nonce, state, route, fingerprint, digest, payload, requirements, idempotency_key, valid_before, " +
-  "settlement, coalesce(length(body), 0) AS response_bytes";
+  "settlement, holder, coalesce(length(body), 0) AS response_bytes, CASE WHEN status IS NULL THEN 0 ELSE 1 END AS has_response";
 
-const foundRow = row.omit({ status: true, headers: true, body: true }).extend({ response_bytes: z.number() });
+const foundRow = row
+  .omit({ status: true, headers: true, body: true })
+  .extend({ response_bytes: z.number(), has_response: z.number() });
 
 /** Makes a claim's key of a row of table `claims`. */
 export function parseClaimKey(raw: unknown): ClaimKey {
@@ -102,10 +109,13 @@ export function parseClaim(raw: unknown): PaymentClaim {
 /** Makes a claim without its response of a row of {@link foundClaimColumns}. */
 export function readFoundClaim(raw: unknown): FoundClaim {
   const columns = foundRow.parse(raw);
-  return { ...withoutResponse(columns), responseBytes: columns.response_bytes };
+  const { response_bytes: responseBytes, has_response: hasResponse } = columns;
+  return { ...withoutResponse(columns), responseBytes, hasResponse: hasResponse === 1 };
 }
 
-function withoutResponse(found: Omit<z.output<typeof foundRow>, "response_bytes">): Omit<PaymentClaim, "response"> {
+function withoutResponse(
+  found: Omit<z.output<typeof foundRow>, "response_bytes" | "has_response">,
+): Omit<PaymentClaim, "response"> {
   const { network, asset, payer, nonce, state, route, fingerprint, digest, ...columns } = found;
   return {
     key: { network, asset, payer, nonce },
@@ -117,6 +127,7 @@ function withoutResponse(found: Omit<z.output<typeof foundRow>, "response_bytes"
     requirements: JSON.parse(columns.requirements) as PaymentRequirements,
     idempotencyKey: columns.idempotency_key,
     validBefore: columns.valid_before,
+    holder: columns.holder ?? undefined,
     settlement: columns.settlement === null ? undefined : (JSON.parse(columns.settlement) as SettleResponse),
   };
 }

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
+import { readPaymentIdentifier } from "#x402/payment-identifier.ts";
 import type { PaymentKey } from "#x402/scheme.ts";
 
 /**
@@ -17,7 +18,7 @@ import type { PaymentKey } from "#x402/scheme.ts";
  * | working | verified; the upstream may be running; nothing is charged | released; a retry does the work again |
  * | settling | the response is kept; the settlement may have been sent; its outcome is not known | the settlement is requested again: it charges once (EIP-3009) and gives the same outcome |
  * | settled | charged; the response is kept until a client has got it | the same PAYMENT-SIGNATURE gets the response |
- * | delivered | charged; the response is gone; the payment buys nothing more | the same |
+ * | delivered | charged; the network took the response, which is kept until the payment expires, in case the client lost it | the same PAYMENT-SIGNATURE of the same buyer gets the response again |
  *
  * A claim is owned by the process that works on it or delivers it; nobody else moves it while that process lives (`claim-owner.ts`).
  * A claim belongs to one request: the same payment with another method, path, query or body gets nothing.
@@ -44,7 +45,18 @@ export type NewClaim = Readonly<{
   idempotencyKey: string;
   /** Unix seconds. */
   validBefore: number;
+  /** Names the buyer; see {@link nameHolder}. Undefined in claims from before it was kept. */
+  holder: string | undefined;
 }>;
+
+/**
+ * Names a buyer by what the chain does not show. A settled authorization and its signature are in a transaction for everybody to read: who asks for a
+ * delivered response again shows the payment's own identifier, or comes from the address (IPv6: /64) that bought. Hexadecimal SHA-256.
+ */
+export function nameHolder(payload: PaymentPayload, client: string): string {
+  const id = readPaymentIdentifier(payload);
+  return hash("sha256", id === undefined ? `address ${client}` : `payment-identifier ${id}`);
+}
 
 /** A payment that buys, or bought, one response. */
 export type PaymentClaim = Readonly<
@@ -52,7 +64,7 @@ export type PaymentClaim = Readonly<
     state: ClaimState;
     /** Until it is delivered. */
     payload: PaymentPayload | undefined;
-    /** From `settling` until it is delivered. */
+    /** From `settling` until the payment has expired, or the limit of kept responses is reached. */
     response: SoldResponse | undefined;
     /** Last answer of the facilitator: a pending transaction while `settling`, the outcome after it. */
     settlement: SettleResponse | undefined;
@@ -60,7 +72,7 @@ export type PaymentClaim = Readonly<
 >;
 
 /** A claim as it is looked up, without its response, of which only the size is read: many may look for it at one time. */
-export type FoundClaim = Readonly<Omit<PaymentClaim, "response"> & { responseBytes: number }>;
+export type FoundClaim = Readonly<Omit<PaymentClaim, "response"> & { hasResponse: boolean; responseBytes: number }>;
 
 /** Names a request by all that decides what it buys: method, path with query, body. Hexadecimal SHA-256. */
 export function requestFingerprint(

@@ -27,6 +27,8 @@ export type Facilitation = AsyncDisposable &
     ): Promise<SettleResponse>;
     /** Whether it can be used now, from state. */
     readiness(): ReadinessCheck;
+    /** Whether it is known to settle nothing that is sold now: no client should sign a payment then. */
+    settlesNothing(): boolean;
   }>;
 
 /**
@@ -87,6 +89,7 @@ export const settleAnswer = z
 /** The fields of a facilitator's answer to `/supported` that are read. */
 export const supportedAnswer = z.object({
   kinds: z.array(z.object({ x402Version: z.number(), scheme: z.string(), network: z.string() })),
+  error: text,
 });
 
 export type SupportedKinds = Readonly<z.output<typeof supportedAnswer>>;

@@ -70,6 +70,7 @@ export async function createFacilitatorInProcess(
   return {
     ...callInProcess(facilitator),
     readiness,
+    settlesNothing: () => facilitator.shortage() !== undefined,
     [Symbol.asyncDispose]: () => facilitator[Symbol.asyncDispose](),
   };
 }

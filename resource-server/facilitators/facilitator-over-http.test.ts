@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { createLog } from "#daemon/log/log.ts";
+import { readSettleState, readVerifyState } from "#x402/answer.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, createPayload } from "../testing/payments.ts";
 import { settledAnswer } from "../testing/facilitation-stub.ts";
@@ -108,6 +109,33 @@ describe("facilitatorOverHttp", () => {
     });
   });
 
+  // Recorded from x402-rs 2.0.1.
+  it.each([
+    [400, "insufficient_funds", "refused"],
+    [400, "invalid_payment_expired", "refused"],
+    [400, "recipient_mismatch", "refused"],
+    [500, "unexpected_error", undefined],
+  ])("reads a verdict by its body although its status is %i: %s", async (status, reason, state) => {
+    await using client = facilitator((path) => {
+      const rejected = { success: false, network: "", transaction: "", errorReason: reason, errorMessage: "x" };
+      const invalid = { isValid: false, invalidReason: reason, invalidReasonDetails: "x", payer: "" };
+      return Response.json(path === "/settle" ? rejected : invalid, { status });
+    });
+    const verdict = await client.verify({ sent: createPayload() }, offer);
+    expect([verdict.invalidReason, readVerifyState(verdict)]).toEqual([reason, state]);
+    const settlement = await client.settle({ sent: createPayload() }, offer, "a-sale");
+    expect([settlement.errorReason, readSettleState(settlement)]).toEqual([reason, state ?? "pending"]);
+  });
+
+  it.each([400, 500])("believes no success whose status is %i", async (status) => {
+    await using client = facilitator((path) =>
+      Response.json(path === "/settle" ? settledAnswer : { isValid: true }, { status }),
+    );
+    const code = status === 400 ? "refused" : "failed";
+    await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject({ code });
+    await expect(client.settle({ sent: createPayload() }, offer, "a-sale")).rejects.toMatchObject({ code });
+  });
+
   it("does not wait longer than it may", async () => {
     await using client = facilitator(() => new Promise(() => undefined), { timeoutMs: 20 });
     await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject({ code: "unknown" });
@@ -119,5 +147,13 @@ describe("facilitatorOverHttp", () => {
   ])("knows whether a facilitator for %s is fit", async (network, state) => {
     await using client = facilitator(() => Response.json(kinds(network)));
     await expect.poll(() => client.readiness()).toEqual(state);
+    expect(client.settlesNothing()).toBe(!state.ok);
+  });
+
+  it("says why a facilitator settles nothing now", async () => {
+    await using client = facilitator(() => Response.json({ kinds: [], error: "0xs holds 0 to pay for gas" }));
+    const message = "does not settle exact on eip155:1672: 0xs holds 0 to pay for gas";
+    await expect.poll(() => client.readiness()).toEqual({ ok: false, message });
+    expect(client.settlesNothing()).toBe(true);
   });
 });

@@ -1,5 +1,5 @@
 import { cutText } from "#daemon/secrets/cut-text.ts";
-import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { z } from "zod";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
@@ -52,14 +52,15 @@ export function createFacilitatorOverHttp(
   async function send<T>(path: string, schema: z.ZodType<T>, { timeoutMs, ...sent }: FacilitatorRequest): Promise<T> {
     const where = `${base}${path}`;
     const { status, text } = await fetchAnswer(where, timeoutMs, sent);
+    const parsed = schema.safeParse(parseJson(text));
+    // Other facilitators reject a payment with an error status, and the body of a verdict.
+    if (parsed.success && (status === 200 || (status >= 400 && isRejection(parsed.data)))) return parsed.data;
     if (status >= 500) throw new FacilitationError("failed", `${where} answered ${status}: ${formatExcerpt(text)}`);
     if (status >= 400)
       throw new FacilitationError(
         isMalformed(status) ? "refused" : "denied",
         `${where} answered ${status}: ${formatExcerpt(text)}`,
       );
-    const parsed = schema.safeParse(parseJson(text));
-    if (status === 200 && parsed.success) return parsed.data;
     throw new FacilitationError(
       "unintelligible",
       `${where} is not an x402 facilitator: ${status} ${formatExcerpt(text)}`,
@@ -106,6 +107,7 @@ export function createFacilitatorOverHttp(
         headers: { "Idempotency-Key": idempotencyKey, ...(request && requestTraceHeaders(request)) },
       }),
     readiness: watch.readiness,
+    settlesNothing: watch.settlesNothing,
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };
 }
@@ -114,6 +116,12 @@ export function createFacilitatorOverHttp(
 function buildKeyHeader(apiKey: Secret, isAuthorized: boolean): Readonly<Record<string, string>> {
   const key = apiKey.reveal();
   return isAuthorized ? { "X-API-Key": key } : { Authorization: `Bearer ${key}` };
+}
+
+/** Whether a body rejects a payment with a reason; `x402/answer.ts` says which reasons are a facilitator's own faults. */
+function isRejection(body: unknown): boolean {
+  const { isValid, invalidReason, success, errorReason } = body as Partial<VerifyResponse & SettleResponse>;
+  return (isValid === false && Boolean(invalidReason)) || (success === false && Boolean(errorReason));
 }
 
 /** Whether a status says that the payment is malformed: 400, and 422 of frameworks that distinguish bad syntax from bad content. */

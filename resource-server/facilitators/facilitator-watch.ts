@@ -1,14 +1,14 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pauseInBackground, poll } from "#daemon/time.ts";
-import type { SupportedKinds } from "./facilitation.ts";
+import type { Facilitation, SupportedKinds } from "./facilitation.ts";
 
 /** Pause between two looks while the facilitator is fit, and while it is not. */
 const fitPauseMs = 10_000;
 const unfitPauseMs = 500;
 
 /** Knows whether a facilitator can be used, without a request to it. */
-export type FacilitatorWatch = AsyncDisposable & Readonly<{ readiness: () => ReadinessCheck }>;
+export type FacilitatorWatch = AsyncDisposable & Pick<Facilitation, "readiness" | "settlesNothing">;
 
 /**
  * Looks from time to time whether a facilitator answers `/supported` with the schemes on the network; logs each change. Once it was fit, a
@@ -21,14 +21,17 @@ export function watchFacilitator(
   const stop = new AbortController();
   let state: ReadinessCheck = { ok: false, message: "not asked yet" };
   const followed = rememberFitness();
+  let settlesNothing = false;
 
   async function look(): Promise<ReadinessCheck> {
     try {
-      const { kinds } = await supported();
+      const { kinds, error } = await supported();
       const settled = kinds.filter((kind) => kind.x402Version === 2 && kind.network === network);
       const missing = schemes.filter((name) => settled.every(({ scheme }) => scheme !== name));
+      settlesNothing = missing.length === schemes.length;
       if (missing.length === 0) return { ok: true, message: "answers" };
-      return { ok: false, message: `does not settle ${missing.join(" and ")} on ${network}` };
+      const why = error === undefined ? "" : `: ${error}`;
+      return { ok: false, message: `does not settle ${missing.join(" and ")} on ${network}${why}` };
     } catch (error) {
       return { ok: false, message: error instanceof Error ? error.message : String(error) };
     }
@@ -52,6 +55,7 @@ export function watchFacilitator(
   const watching = poll(options, lookAndLog, { log, pause: pauseInBackground });
   return {
     readiness: () => state,
+    settlesNothing: () => settlesNothing,
     async [Symbol.asyncDispose]() {
       stop.abort();
       await watching;

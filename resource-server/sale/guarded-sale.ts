@@ -1,8 +1,9 @@
 import type { FairPlaces } from "#daemon/fair-places.ts";
-import type { Delivery, SaleOutcome } from "./sale-outcome.ts";
+import type { Payment } from "./payment.ts";
+import type { Delivery, SaleOutcome, SaleWithoutLedger } from "./sale-outcome.ts";
 import type { SaleRequest } from "./sale.ts";
 import { StoreError } from "#daemon/sql/store.ts";
-import { ClaimMovedError } from "../claims/claim-ledger.ts";
+import { ClaimMovedError, type ClaimLedger } from "../claims/claim-ledger.ts";
 
 /**
  * Sells while there are places, of which the clients have fair shares; what comes beyond is `busy`, and nothing is done for it. What was sold
@@ -45,6 +46,20 @@ export function guardSale(
       return await sell(request);
     } catch (error) {
       if (error instanceof StoreError || error instanceof ClaimMovedError) return { kind: "no-ledger", cause: error };
+      throw error;
+    }
+  };
+}
+
+/** Finds out whether a payment has a claim, whatever its state. */
+export function createClaimSearch(
+  ledger: Pick<ClaimLedger, "find">,
+): (payment: Payment) => Promise<boolean | SaleWithoutLedger> {
+  return async ({ key, digest }) => {
+    try {
+      return (await ledger.find(key))?.digest === digest;
+    } catch (error) {
+      if (error instanceof StoreError) return { kind: "no-ledger", cause: error };
       throw error;
     }
   };

@@ -21,9 +21,12 @@ export type SaleOutcome = Readonly<
   | { kind: "pending"; settlement: SettleResponse }
   | { kind: "in-progress" | "other-request" | "busy" }
   | { kind: "no-verdict"; cause: FacilitationError }
-  | { kind: "no-ledger"; cause: Error }
+  | SaleWithoutLedger
   | Exclude<UpstreamResult, { kind: "resource" }>
 >;
+
+/** Outcome where the ledger could not be used. */
+export type SaleWithoutLedger = Readonly<{ kind: "no-ledger"; cause: Error }>;
 
 /** End of a sold response's delivery. One of the two has to be called, once. */
 export type Delivery = Readonly<{

@@ -6,7 +6,7 @@ import { findAcceptedOffer, type Payment } from "./payment.ts";
 import { resumeSettlement, sell, type SellingDependencies, type SaleRequest } from "./sale.ts";
 import { createFacilitationStub, pendingAnswer, settledAnswer, transaction } from "../testing/facilitation-stub.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
-import { offer, createPayload, createPayment } from "../testing/payments.ts";
+import { offer, createPayload, createPayment, paymentsClock } from "../testing/payments.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
 const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([1, 2, 3]) } as const;
@@ -15,26 +15,23 @@ const resource: UpstreamResult = { kind: "resource", response };
 const ledgers: AsyncDisposable[] = [];
 afterEach(() => Promise.all(ledgers.splice(0).map((ledger) => ledger[Symbol.asyncDispose]())));
 
-async function shop(result: () => Promise<UpstreamResult> = async () => resource) {
+async function shop(result: () => Promise<UpstreamResult> = async () => resource, hasRoom = true) {
   const facilitation = createFacilitationStub();
-  const ledger = await openTestLedger();
+  const ledger = await openTestLedger(":memory:", paymentsClock);
   ledgers.push(ledger);
   const charged: string[] = [];
   const offers = [offer];
   const dependencies: SellingDependencies = {
     unverified: new FairPlaces(10),
+    responses: { hasRoom: () => hasRoom },
+    clock: paymentsClock,
     ledger,
     facilitation,
     owners: createPaymentOwners(),
     onSettled: (claim) => charged.push(claim.key.nonce),
   };
   const request = (paid: Payment, fingerprint = "request"): SaleRequest => ({
-    payment: paid,
-    requirements: findAcceptedOffer(paid, offers),
-    route: "GET /data",
-    fingerprint,
-    client: "192.0.2.1",
-    memory: { tryAcquire: () => true },
+    ...createOrder(paid, offers, fingerprint),
     async work() {
       facilitation.asked.push("work");
       return result();
@@ -43,6 +40,14 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
   const buy = (paid: Payment, fingerprint?: string) => sell(request(paid, fingerprint), dependencies);
   return { facilitation, ledger, dependencies, buy, charged, offers, asked: facilitation.asked };
 }
+
+function createOrder(payment: Payment, offers = [offer], fingerprint = "request") {
+  const requirements = findAcceptedOffer(payment, offers);
+  const memory = { tryAcquire: () => true };
+  return { payment, requirements, route: "GET /data", fingerprint, client: "192.0.2.1", memory };
+}
+
+const identified = (id: string) => ({ extensions: { "payment-identifier": { info: { id } } } });
 
 /** Builds a facilitator's answer when the token has taken the nonce; `named` is its own transaction that failed. */
 function nonceUsed(named: string) {
@@ -108,12 +113,72 @@ describe("sell", () => {
     expect(charged).toHaveLength(1);
   });
 
-  it("gives a payment that bought its response nothing more, and queries nobody", async () => {
-    const { buy, asked } = await shop();
+  it("gives a delivered response again to the same payment and request, whoever lost it, until the payment expires; queries nobody", async () => {
+    const { buy, asked, charged, ledger } = await shop();
     const paid = createPayment();
     await deliver(await buy(paid));
     asked.length = 0;
+    for (const _ of [1, 2])
+      expect(await deliver(await buy(paid))).toMatchObject({ response, settlement: settledAnswer });
+    expect(await buy(paid, "another request")).toEqual({ kind: "other-request" });
+    expect(await ledger.forgetResponses("delivered")).toBe(1);
     expect(await buy(paid)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" });
+    expect([asked, charged.length]).toEqual([[], 1]);
+  });
+
+  it("gives a delivered response to no stranger who has the payment from the chain, and to its identifier from everywhere", async () => {
+    const { dependencies } = await shop();
+    const from = (paid: Payment, client: string) =>
+      sell({ ...createOrder(paid), client, work: async () => resource }, dependencies);
+    const plain = createPayment();
+    await deliver(await from(plain, "192.0.2.1"));
+    expect(await from(plain, "192.0.2.2")).toEqual({
+      kind: "invalid",
+      reason: "invalid_exact_evm_nonce_already_used",
+    });
+    const payload = createPayload();
+    const named = createPayment({ ...payload, ...identified("a-random-identifier-1") });
+    await deliver(await from(named, "192.0.2.1"));
+    expect(await deliver(await from(named, "192.0.2.2"))).toMatchObject({ response });
+    const guessed = createPayment({ ...payload, ...identified("a-random-identifier-2") });
+    for (const stranger of [guessed, createPayment(payload)])
+      expect((await from(stranger, "192.0.2.1")).kind).toBe("invalid");
+  });
+
+  it("gives copies that come at one time one response, also those that are verified when it is delivered", async () => {
+    const { dependencies, facilitation, buy } = await shop();
+    const paid = createPayment();
+    const verified = Promise.withResolvers<void>();
+    const late = sell(
+      {
+        ...createOrder(paid),
+        work: () => Promise.reject(new Error("worked twice")),
+      },
+      {
+        ...dependencies,
+        facilitation: { ...facilitation, verify: () => verified.promise.then(() => ({ isValid: true })) },
+      },
+    );
+    await deliver(await buy(paid));
+    verified.resolve();
+    expect(await late).toEqual({ kind: "in-progress" });
+  });
+
+  it.each([0, 61])("takes an authorization as far as its clock may be ahead, and none beyond: %i s", async (beyond) => {
+    const { buy, asked } = await shop();
+    const paid = createPayload();
+    const validBefore = String(4_000_000_000 + beyond);
+    const authorization = { ...(paid.payload["authorization"] as object), validBefore };
+    const outcome = await buy(createPayment({ ...paid, payload: { ...paid.payload, authorization } }));
+    if (beyond === 0) return expect(outcome.kind).toBe("sold");
+    expect(outcome).toEqual({ kind: "invalid", reason: "invalid_exact_evm_payload_authorization_valid_before" });
+    expect(asked).toEqual([]);
+    return undefined;
+  });
+
+  it("sells nothing while no response can be kept, and asks nobody", async () => {
+    const { buy, asked } = await shop(undefined, false);
+    expect(await buy(createPayment())).toEqual({ kind: "busy" });
     expect(asked).toEqual([]);
   });
 

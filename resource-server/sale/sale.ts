@@ -6,12 +6,15 @@ import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
+import { reason } from "#x402/reason.ts";
 import { readSettleState, readVerifyState } from "#x402/answer.ts";
-import type { ClaimKey, PaymentClaim } from "../claims/payment-claim.ts";
+import { nameHolder, type ClaimKey, type PaymentClaim } from "../claims/payment-claim.ts";
+import type { RetainedResponses } from "../claims/retained-responses.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { Payment } from "./payment.ts";
 import { describeCharge } from "./charge-entry.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
+import { createSoldOutcome } from "./sold-outcome.ts";
 import { resumeClaim, settleClaim } from "./claim-settlement.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
@@ -39,6 +42,8 @@ export type SaleDependencies = Readonly<{
   ledger: ClaimLedger;
   facilitation: Facilitation;
   owners: PaymentOwners;
+  /** Unix milliseconds. */
+  clock: () => number;
   /** Called once for each payment that was charged. */
   onSettled: (claim: PaymentClaim) => void;
   audit?: Pick<AuditLog, "add"> | undefined;
@@ -48,6 +53,7 @@ export type SellingDependencies = SaleDependencies &
   Readonly<{
     /** Places of payments whose verdict is awaited: anybody can make such payments, and they must leave room for those that are good. */
     unverified: Pick<FairPlaces, "enter">;
+    responses: Pick<RetainedResponses, "hasRoom">;
   }>;
 
 /**
@@ -58,10 +64,14 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
   const { key } = request.payment;
   const claim = await dependencies.ledger.find(key);
   if (claim?.digest === request.payment.digest) {
-    return runAsOwner(key, dependencies, () => collect(key, request, dependencies));
+    const isRepeated = claim.state === "delivered";
+    return runAsOwner(key, dependencies, () => collect(key, { ...request, isRepeated }, dependencies));
   }
   const { requirements } = request;
-  if (requirements === undefined) return { kind: "invalid", reason: "No matching payment requirements" };
+  if (requirements === undefined) return { kind: "invalid", reason: noOffer };
+  const latest = dependencies.clock() / 1_000 + requirements.maxTimeoutSeconds + clockSkewSeconds;
+  if (request.payment.validBefore > latest) return { kind: "invalid", reason: reason.validBefore };
+  if (!dependencies.responses.hasRoom()) return { kind: "busy" };
   const order = { ...request, requirements };
   const refusal = await requestVerdict(order, dependencies);
   if (refusal === undefined) return runAsOwner(key, dependencies, () => buy(key, order, dependencies));
@@ -104,6 +114,15 @@ async function runAsOwner(
   }
 }
 
+/**
+ * Seconds by which a client's clock may be ahead. An authorization ends within `maxTimeoutSeconds` (x402 version 2, scheme `exact` on EVM), and for as
+ * long its response is kept.
+ */
+const clockSkewSeconds = 60;
+
+/** The SDK's reason for a payment that accepts what is not offered. */
+export const noOffer = "No matching payment requirements";
+
 /** The SDK's reason for a payment that has not the shape of one. */
 const malformed = "invalid_payload";
 
@@ -135,7 +154,8 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   const { read, digest, validBefore } = payment;
   const payload = read.sent;
   const idempotencyKey = randomUUID();
-  const begun = { key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore };
+  const holder = nameHolder(payload, request.client);
+  const begun = { key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore, holder };
   if (!(await ledger.claim(begun))) return collect(key, request, dependencies);
   let result: UpstreamResult | undefined;
   try {
@@ -149,14 +169,20 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   return recordOutcome(claim, await settleClaim(claim, read, facilitation, request.trace), dependencies);
 }
 
-/** Gives the owner of an earlier claim what it is owed. */
-async function collect(key: ClaimKey, request: SaleRequest, dependencies: SaleDependencies): Promise<SaleOutcome> {
+/** A request for what was bought earlier; `isRepeated` says that the response had been delivered before the request came. */
+type Collection = SaleRequest & Readonly<{ isRepeated?: boolean }>;
+
+/** Gives the owner of an earlier claim what it is owed: again to a client that comes back, and once to copies that come at one time. */
+async function collect(key: ClaimKey, request: Collection, dependencies: SaleDependencies): Promise<SaleOutcome> {
   const { ledger, facilitation } = dependencies;
   const found = await ledger.find(key);
   if (found === undefined) return { kind: "in-progress" };
   if (found.state !== "working") {
-    if (found.digest !== request.payment.digest || found.state === "delivered") return spent;
+    if (found.digest !== request.payment.digest || !found.hasResponse) return spent;
+    const holder = nameHolder(request.payment.read.sent, request.client);
+    if (found.state === "delivered" && found.holder !== holder) return spent;
     if (found.fingerprint !== request.fingerprint) return { kind: "other-request" };
+    if (found.state === "delivered" && request.isRepeated !== true) return { kind: "in-progress" };
   }
   if (!request.memory.tryAcquire(found.responseBytes)) return { kind: "busy" };
   const claim = await ledger.acquire(key);
@@ -166,7 +192,7 @@ async function collect(key: ClaimKey, request: SaleRequest, dependencies: SaleDe
     await ledger.release(key);
     return { kind: "in-progress" };
   }
-  if (claim.state === "settled") return createSoldOutcome(claim, dependencies);
+  if (claim.state === "settled" || claim.state === "delivered") return createSoldOutcome(claim, dependencies);
   return recordOutcome(claim, await resumeClaim(claim, facilitation, request.trace), dependencies);
 }
 
@@ -206,32 +232,4 @@ async function record(
     case "refused":
       return ledger.release(claim.key);
   }
-}
-
-function createSoldOutcome(
-  { key, response, settlement }: PaymentClaim,
-  { ledger, owners }: SaleDependencies,
-): SaleOutcome {
-  if (response === undefined || settlement === undefined) throw new TypeError("a settled claim without its response");
-  return {
-    kind: "sold",
-    response,
-    settlement,
-    delivery: {
-      async delivered() {
-        try {
-          await ledger.delivered(key);
-        } finally {
-          owners.release(key);
-        }
-      },
-      async undelivered() {
-        try {
-          await ledger.disown(key);
-        } finally {
-          owners.release(key);
-        }
-      },
-    },
-  };
 }

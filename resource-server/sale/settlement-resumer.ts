@@ -1,5 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
+import type { RetainedResponses } from "../claims/retained-responses.ts";
 import { pauseInBackground } from "#daemon/time.ts";
 import { resumeSettlement, type SaleDependencies } from "./sale.ts";
 
@@ -10,7 +11,7 @@ export type SettlementResumerOptions = Readonly<{
 }>;
 
 export type SettlementResumerDependencies = SaleDependencies &
-  Readonly<{ ledger: ClaimLedger; log: Logger; clock: () => number }>;
+  Readonly<{ ledger: ClaimLedger; responses: Pick<RetainedResponses, "trim">; log: Logger }>;
 
 /** Claims of one look, and how many of them are settled at one time. */
 const claimsPerLookMax = 100;
@@ -25,7 +26,7 @@ export function resumeSettlements(
   options: SettlementResumerOptions,
   dependencies: SettlementResumerDependencies,
 ): AsyncDisposable {
-  const { ledger, owners, log, clock } = dependencies;
+  const { ledger, owners, responses, log, clock } = dependencies;
   const stop = new AbortController();
 
   /** Releases what this process owns by the ledger and no request of it works on: the end of a request could not be written. */
@@ -53,6 +54,7 @@ export function resumeSettlements(
       }
     };
     await Promise.all(Array.from({ length: parallelMax }, worker));
+    await responses.trim();
     await ledger.forget(clock() - options.retentionMs);
   }
 

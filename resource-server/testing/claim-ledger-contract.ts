@@ -20,12 +20,14 @@ export function createClaim(nonce = "0x01"): NewClaim {
     requirements: offer,
     idempotencyKey: "a-key-of-this-claim",
     validBefore: 2_000,
+    holder: "a buyer",
   };
 }
 
 /** Defines the tests that every ledger of claims has to pass, whatever it is stored in; `place` gives an empty one for each test. */
 export function testClaimLedger(place: () => Promise<LedgerPlace>): void {
   testMoves(place);
+  testKeptResponses(place);
   testOwners(place);
 }
 
@@ -67,17 +69,6 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
     expect(states).toEqual(["working", "settling", "settling", "settled", "delivered"]);
   });
 
-  it("forgets the response and the signature when they are delivered", async () => {
-    await using ledger = await (await place()).open();
-    const claim = createClaim();
-    await ledger.claim(claim);
-    await ledger.settling(claim.key, response);
-    await ledger.settled(claim.key, settledAnswer);
-    await ledger.delivered(claim.key);
-    expect(await ledger.find(claim.key)).toMatchObject({ payload: undefined, responseBytes: 0 });
-    expect(await ledger.acquire(claim.key), "nobody needs it any more").toBeUndefined();
-  });
-
   it("refuses a move that does not fit the state", async () => {
     await using ledger = await (await place()).open();
     const claim = createClaim();
@@ -87,6 +78,56 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
     await ledger.settling(claim.key, response);
     await ledger.settled(claim.key, settledAnswer);
     await expect(ledger.release(claim.key)).rejects.toThrow("can't become released");
+  });
+}
+
+function testKeptResponses(place: () => Promise<LedgerPlace>): void {
+  it("forgets the signature when the response is delivered, and the response when its payment has expired", async () => {
+    let now = 1_999_000;
+    await using ledger = await (await place()).open(() => now);
+    const claim = createClaim();
+    await ledger.claim(claim);
+    await ledger.settling(claim.key, response);
+    await ledger.settled(claim.key, settledAnswer);
+    await ledger.delivered(claim.key);
+    expect(await ledger.find(claim.key)).toMatchObject({ payload: undefined, responseBytes: 3, hasResponse: true });
+    expect(await ledger.acquire(claim.key)).toMatchObject({
+      state: "delivered",
+      settlement: settledAnswer,
+      holder: "a buyer",
+    });
+    await ledger.delivered(claim.key);
+    expect([await ledger.forgetResponses("expired"), await ledger.responseBytes()]).toEqual([0, 3]);
+    now = 2_001_000;
+    expect(await ledger.acquire(claim.key)).toBeDefined();
+    expect(await ledger.forgetResponses("expired"), "it is being delivered").toBe(0);
+    await ledger.disown(claim.key);
+    expect([await ledger.forgetResponses("expired"), await ledger.responseBytes()]).toEqual([1, 0]);
+    expect(await ledger.find(claim.key)).toMatchObject({ state: "delivered", responseBytes: 0, hasResponse: false });
+    expect(await ledger.acquire(claim.key), "nobody needs it any more").toBeUndefined();
+  });
+
+  it("forgets the oldest responses first: of delivered ones at any time, of others once their payment has expired", async () => {
+    let now = 1_000_000;
+    await using ledger = await (await place()).open(() => now);
+    for (const nonce of ["0x01", "0x02", "0x03"]) {
+      const { key, ...claim } = createClaim(nonce);
+      await ledger.claim({ ...claim, key });
+      await ledger.settling(key, response);
+      await ledger.settled(key, settledAnswer);
+      if (nonce === "0x03") await ledger.disown(key);
+      else await ledger.delivered(key);
+      now += 1_000;
+    }
+    const kept = async () => {
+      const found = await Promise.all(["0x01", "0x02", "0x03"].map((nonce) => ledger.find(createClaim(nonce).key)));
+      return found.map((claim) => claim?.hasResponse);
+    };
+    expect([await ledger.forgetResponses("delivered", 1), await kept()]).toEqual([1, [false, true, true]]);
+    expect([await ledger.forgetResponses("delivered", 9), await kept()]).toEqual([1, [false, false, true]]);
+    expect([await ledger.forgetResponses("untaken", 9), await kept()]).toEqual([0, [false, false, true]]);
+    now = 2_001_000;
+    expect([await ledger.forgetResponses("untaken", 9), await kept()]).toEqual([1, [false, false, false]]);
   });
 }
 

@@ -2,7 +2,7 @@ import type { SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { Facilitation } from "../facilitators/facilitation.ts";
 
 /** A facilitation whose answers a test gives one by one, and which records its requests. */
-export type FacilitationStub = Facilitation &
+export type FacilitationStub = Omit<Facilitation, "settlesNothing"> &
   Readonly<{
     asked: string[];
     /** The `Idempotency-Key` of each settlement that was requested. */
@@ -10,7 +10,7 @@ export type FacilitationStub = Facilitation &
     /** Answers of the next calls; then the last one repeats. An Error is thrown. */
     verdicts: (VerifyResponse | Error)[];
     settlements: (SettleResponse | Error)[];
-  }>;
+  }> & { settlesNothing: () => boolean };
 
 /** The transaction of a settlement that went well. */
 export const transaction = `0x${"ab".repeat(32)}`;
@@ -47,6 +47,7 @@ export function createFacilitationStub(): FacilitationStub {
       return takeNext(settlements);
     },
     readiness: () => ({ ok: true, message: "stub" }),
+    settlesNothing: () => false,
     [Symbol.asyncDispose]: async () => undefined,
   };
 }

@@ -27,6 +27,9 @@ export const route: Route = {
   token: undefined,
 };
 
+/** A clock by which the payments of the tests end in five minutes, Unix milliseconds. */
+export const paymentsClock = (): number => 3_999_999_700_000;
+
 /** Creates a payload with the right shape and a made-up signature; `change` alters the payload. */
 export function createPayload(change: (payload: PaymentPayload) => PaymentPayload = (same) => same): PaymentPayload {
   return change({

@@ -28,6 +28,14 @@ describe("forwardedHeaders", () => {
     });
   });
 
+  const forging =
+    "X_Forwarded_For X_REAL_IP any_name Proxy True-Client-IP CF-Connecting-IP Client-IP X-Original-URL X-Rewrite-URL " +
+    "X-HTTP-Method-Override X-Method-Override X-Original-Forwarded-For";
+  it.each(forging.split(" "))("hands on no %s, by which a client forges its address or its request", (name) => {
+    const headers = buildForwardedHeaders(new Headers({ [name]: "6.6.6.6" }), origin);
+    expect([...headers.values()].join(" ")).not.toContain("6.6.6.6");
+  });
+
   it("hands on none of the headers that Connection names, and reads it in a time by its length", () => {
     const connection = `Close ,x-one,${" ".repeat(200_000)}X-Two${" ".repeat(200_000)}y`;
     const beganMs = performance.now();

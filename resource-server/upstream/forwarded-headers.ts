@@ -10,14 +10,19 @@ export type RequestOrigin = Readonly<{
 
 /**
  * Headers that do not reach the upstream: fields of this one connection (RFC 9110, section 7.6.1), the payment, fields
- * that say where the request came from (set here), and conditions and ranges, because what is sold is the whole
- * response.
+ * that say where the request came from (set here) or that it is another one (upstreams and their frameworks trust
+ * proxies for these), and conditions and ranges, because what is sold is the whole response. `Proxy` is `HTTP_PROXY` to
+ * a CGI program (CVE-2016-5385).
  */
 const keptBack = new Set([
   "accept-encoding",
+  "cf-connecting-ip",
+  "cf-connecting-ipv6",
+  "client-ip",
   "connection",
   "content-length",
   "expect",
+  "fastly-client-ip",
   "forwarded",
   "host",
   "if-match",
@@ -29,6 +34,7 @@ const keptBack = new Set([
   "payment-required",
   "payment-response",
   "payment-signature",
+  "proxy",
   "proxy-authenticate",
   "proxy-authorization",
   "proxy-connection",
@@ -38,12 +44,23 @@ const keptBack = new Set([
   "tracestate",
   "trailer",
   "transfer-encoding",
+  "true-client-ip",
   "upgrade",
   "via",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "x-forwarded",
+  "x-http-method",
+  "x-http-method-override",
+  "x-method-override",
+  "x-original-forwarded-for",
+  "x-original-host",
+  "x-original-url",
   "x-payment",
   "x-payment-response",
   "x-real-ip",
   "x-request-id",
+  "x-rewrite-url",
 ]);
 
 /** Builds the headers of a paid request as the upstream gets them. */
@@ -52,7 +69,8 @@ export function buildForwardedHeaders(received: Headers, origin: RequestOrigin):
   const ofConnection = new Set(options.map((option) => option.trim()));
   const headers = new Headers();
   for (const [name, value] of received) {
-    if (keptBack.has(name) || ofConnection.has(name) || name.startsWith("x-forwarded-")) continue;
+    // WSGI, CGI and PHP read `X_Forwarded_For` as they do `X-Forwarded-For`.
+    if (name.includes("_") || keptBack.has(name) || ofConnection.has(name) || name.startsWith("x-forwarded-")) continue;
     headers.append(name, value);
   }
   headers.set("Accept-Encoding", "identity");

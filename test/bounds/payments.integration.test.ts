@@ -384,6 +384,19 @@ describe("a resource server in a small process", () => {
       localAddress,
     });
 
+  it("bytes of requests that are not whole at a resource server", async () => {
+    const { required } = await offers();
+    const invented = await sign(required.accepts[0] as PaymentRequirements, testAccount(6_000));
+    const before = upstream.hits();
+    const head = `POST /info HTTP/1.1\r\nHost: localhost\r\nPAYMENT-SIGNATURE: ${invented}\r\nContent-Length: 1000000\r\n\r\n`;
+    using flood = openMany(450, () => openRaw(shopUrl, head + "x".repeat(900_000), { localAddress: "127.0.2.9" }));
+    const answered = () => flood.clients.filter(({ received }) => received() !== "");
+    await until("most are answered", manyMs, () => answered().length > 400);
+    expect(new Set(answered().map(({ received }) => received().slice(9, 12)))).toEqual(new Set(["503"]));
+    expect((await ask(`${shopUrl}/info`, "{}", { isAlone: true, localAddress: "127.0.2.8" })).status).toBe(402);
+    expect(upstream.hits()).toBe(before);
+  });
+
   it("payments of one address whose verdict is awaited", async () => {
     const [offer] = (await offersNow()) as [PaymentRequirements];
     proxy.fault({ on: "verify", hangs: (body) => !body.includes(payer.address) });

@@ -1,3 +1,6 @@
+import { randomBytes } from "node:crypto";
+import { toHex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
@@ -118,4 +121,41 @@ test("the port for payments does not serve /livez, /readyz and /metrics", async 
   for (const path of ["/livez", "/readyz", "/metrics"]) {
     expect([path, (await fetch(`${facilitator.url}${path}`)).status]).toEqual([path, 404]);
   }
+});
+
+test("a payment of nothing, or of less than the minimum, costs no gas; one of the minimum settles", async () => {
+  const asset = { address: chain.token, name: "USDC", version: "2", minAmount: 500 };
+  await using facilitator = await start("minimum", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]) });
+  const sign = (value: string) =>
+    signPayment(chain.token, { authorization: { value }, requirements: { amount: value } });
+  for (const value of ["0", "1", "499"]) {
+    const payment = await sign(value);
+    expect((await facilitator.verify(payment)).body).toMatchObject({
+      isValid: false,
+      invalidReason: "invalid_payment_requirements",
+      invalidMessage: expect.stringContaining("the minimum that is settled here is 500"),
+    });
+    expect((await facilitator.settle(payment)).body).toMatchObject({ success: false, transaction: "" });
+  }
+  await poolHas(0);
+  const settling = facilitator.settle(await sign("500"));
+  await poolHas(1);
+  await chain.anvil.mine();
+  expect((await settling).body).toMatchObject({ success: true });
+});
+
+test("a signer without gas settles nothing, says so before a payment is signed, and settles once it has some", async () => {
+  const privateKey = toHex(randomBytes(32));
+  const { address } = privateKeyToAccount(privateKey);
+  await using facilitator = await start("poor", { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: privateKey });
+  const supported = async () => (await (await fetch(`${facilitator.url}/supported`)).json()) as Record<string, unknown>;
+  expect(await supported()).toMatchObject({ kinds: [], error: expect.stringContaining(`${address} holds 0`) });
+  const payment = await signPayment(chain.token);
+  expect(await facilitator.verify(payment)).toMatchObject({
+    status: 500,
+    body: { error: expect.stringMatching(/nothing can be settled now: .* may cost .*; send it more .*faucet/) },
+  });
+  await chain.anvil.request("anvil_setBalance", [address, toHex(10n ** 18n)]);
+  await until("it is funded", generousMs, async () => ((await supported())["kinds"] as unknown[]).length > 0);
+  expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
 });

@@ -66,3 +66,37 @@ test("of two payments that were verified while the payer held enough for one, th
     transaction: "",
   });
 });
+
+test("of many payments that are settled at once while the payer holds enough for one, one costs gas, and the others say why they do not settle", async () => {
+  const payer = testAccount(6);
+  const held = await chain.balanceOf(payer.address);
+  const all = { value: String(held) };
+  const payments = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      signPayment(chain.token, { payer, authorization: all, requirements: { amount: String(held) } }),
+    ),
+  );
+  const valid = await Promise.all(payments.map((payment) => facilitator.verify(payment)));
+  expect(valid.every(({ body }) => (body as { isValid: boolean }).isValid)).toBe(true);
+  const sentBefore = tap.counts.get("eth_sendRawTransaction") ?? 0;
+  const bodies = (await Promise.all(payments.map((payment) => facilitator.settle(payment)))).map(({ body }) => body);
+  expect(bodies.filter((body) => (body as { success: boolean }).success)).toHaveLength(1);
+  const refused = bodies.filter((body) => !(body as { success: boolean }).success);
+  expect(new Set(refused.map((body) => JSON.stringify([body["errorReason"], body["transaction"]])))).toEqual(
+    new Set([JSON.stringify(["invalid_exact_evm_insufficient_balance", ""])]),
+  );
+  expect((tap.counts.get("eth_sendRawTransaction") ?? 0) - sentBefore).toBe(1);
+});
+
+test("payments that a payer's balance covers together are settled together, and one beyond it waits for their end", async () => {
+  const payer = testAccount(7);
+  const held = await chain.balanceOf(payer.address);
+  const part = { value: String(held / 3n) };
+  const payments = await Promise.all(
+    Array.from({ length: 4 }, () =>
+      signPayment(chain.token, { payer, authorization: part, requirements: { amount: part.value } }),
+    ),
+  );
+  const answers = await Promise.all(payments.map((payment) => facilitator.settle(payment)));
+  expect(answers.filter(({ body }) => (body as { success: boolean }).success)).toHaveLength(3);
+});

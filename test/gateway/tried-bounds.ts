@@ -65,6 +65,7 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
     "verdicts on payments that a facilitator remembers",
     "former offers of a route that payments may accept",
     "bytes of a request to the facilitator",
+    "bytes of requests that are not whole at a resource server",
     "settlements under way at a facilitator",
     "settlements under way of one seller",
     "verifications under way at a facilitator",

@@ -2,6 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { createApp, type App } from "#daemon/http/app.ts";
 import { buildOpenApiDocument, addOpenApiRoute, type Api } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
@@ -66,7 +67,8 @@ describe("what a listener answers is documented, and nothing else is", () => {
       settle: unasked,
       supported: () => ({ kinds: [], extensions: [], signers: {} }),
     } as const;
-    addFacilitatorRoutes(routed, { facilitator, apiKeys: undefined, log });
+    const memory = new MemoryBudget({ totalBytes: 1, addressBytes: 1, connectionBytes: 1 });
+    addFacilitatorRoutes(routed, { facilitator, apiKeys: undefined, bodyLimitBytes: 1, memory, log });
     expect(routesOf(routed).toSorted()).toEqual(documented(facilitatorApi).toSorted());
   });
 

@@ -68,7 +68,7 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
     expect(volumes).not.toContain("ledger");
   });
 
-  test("keeps a payment over a stop of the server and of both services: its record is there, and it buys nothing a second time", async () => {
+  test("keeps a payment over a stop of the server and of both services: its record is there, and it gets its response again, uncharged", async () => {
     const header = await signPayment();
     const before = await income();
     expect((await buy(header)).status).toBe(200);
@@ -82,7 +82,7 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
     }
     expect(await rowsByTable()).toEqual(rows);
     const replayed = await buy(header);
-    expect([replayed.status, replayed.text]).toEqual([402, expect.stringContaining("nonce_already_used")]);
+    expect(replayed.status, "the response again, uncharged").toBe(200);
     expect((await income()) - before).toBe(price);
     expect((await buy(await signPayment())).status).toBe(200);
   });

@@ -44,7 +44,7 @@ async function metric(shop: ServiceProcess, line: string): Promise<boolean> {
 }
 
 describe("kill -9 of the resource server", () => {
-  it("while the response is on its way: the same payment gets it, once, and is charged once", async () => {
+  it("while the response is on its way: the same payment gets it, and is charged once", async () => {
     const [port = 0] = await findFreePorts(1);
     const fixedPort = { GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(port) };
     const shop = await market.openShop(folder.path, fixedPort);
@@ -70,8 +70,9 @@ describe("kill -9 of the resource server", () => {
     await until("it is delivered", generousMs, () =>
       metric(restarted, 'gatehouse_payment_claims{state="delivered"} 1'),
     );
-    expect((await buy(url, header)).status).toBe(402);
-    expect(await gain()).toBe(10_000n);
+    const again = await buy(url, header);
+    expect([again.status, (await again.text()).length]).toEqual([200, largeBytes + 2]);
+    expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
   });
 
   it("between settlement and its answer: the next start finishes it, the same payment gets its response", async () => {

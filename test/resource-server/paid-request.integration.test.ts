@@ -1,3 +1,4 @@
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from "@x402/core/http";
 import { ExactEvmScheme } from "@x402/evm";
 import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
@@ -127,12 +128,33 @@ describe("a payment that buys nothing", () => {
     expect([result.status, reasonOf(result), hits]).toEqual([402, "invalid_exact_evm_signature", 0]);
   });
 
-  it("is refused when it is used a second time", async () => {
+  it("gets the same response when it comes a second time, uncharged and without work, and buys nothing else", async () => {
     const header = await signPaymentFor(url);
-    await (await paid(header)).arrayBuffer();
-    const { result, gain, hits } = await measureEffect(() => paid(header));
-    expect([result.status, reasonOf(result)]).toEqual([402, "invalid_exact_evm_nonce_already_used"]);
+    const first = await (await paid(header)).text();
+    const { result, gain, hits } = await measureEffect(() =>
+      until("the delivery has ended", generousMs, async () => {
+        const again = await paid(header);
+        return again.status === 409 ? undefined : again;
+      }),
+    );
+    expect([result.status, await result.text()]).toEqual([200, first]);
     expect([gain, hits]).toEqual([0n, 0]);
+    const other = await measureEffect(() => paid(header, `${url}?another=request`));
+    expect([other.result.status, other.gain, other.hits]).toEqual([409, 0n, 0]);
+  });
+
+  it("is refused when it is valid for longer than the offer asks, as its response would be kept for as long", async () => {
+    const header = await signPaymentFor(url);
+    const payload = JSON.parse(Buffer.from(header, "base64").toString()) as {
+      payload: { authorization: { validBefore: string } };
+    };
+    payload.payload.authorization.validBefore = String(2n ** 256n - 1n);
+    const { result, hits } = await measureEffect(() => paid(Buffer.from(JSON.stringify(payload)).toString("base64")));
+    expect([result.status, reasonOf(result), hits]).toEqual([
+      402,
+      "invalid_exact_evm_payload_authorization_valid_before",
+      0,
+    ]);
   });
 
   it("releases one response and is charged once for ten requests at one time", async () => {

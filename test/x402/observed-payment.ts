@@ -68,7 +68,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     },
   };
   const transfersFor = createTransfers(
-    { network: "eip155:1672", ...terms },
+    { network: "eip155:1672", minAmount: () => 1n, ...terms },
     {
       engine,
       check: async () => undefined,
@@ -143,6 +143,9 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       owners: createPaymentOwners(),
       onSettled: () => undefined,
       unverified: new FairPlaces(1),
+      responses: { hasRoom: () => true },
+      // The recorded payments end five minutes after they were signed, and ask for one.
+      clock: () => clock() + 240_000,
     },
   );
   const { key, validBefore, digest } = payment;

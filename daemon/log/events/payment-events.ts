@@ -149,6 +149,13 @@ export const paymentEvents = {
     means: "This replica's settling broke off; it is tried again.",
     runbook: "facilitator-no-leader",
   },
+  "signer-unfunded": {
+    level: "warn",
+    means: "The signer can't pay for the gas of a settlement: no payment is verified, requested or settled.",
+    act: "Send the account that the line names as much native currency as it says.",
+    runbook: "signer-empty",
+  },
+  "signer-funded": { level: "info", means: "The signer can pay for gas again.", act: "Nothing." },
   "chain-unusable": {
     level: "warn",
     means: "The chain can't be queried; it is looked at again.",

@@ -1,4 +1,5 @@
 import type { Hex } from "#x402/hex.ts";
+import type { SettleAnswer } from "#x402/answer.ts";
 import type { Refusal } from "#x402/reason.ts";
 import { FairPlaces } from "#daemon/fair-places.ts";
 import type { Pause } from "#daemon/time.ts";
@@ -61,6 +62,7 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
       if (state !== undefined && state.state !== "begun")
         return answerFor({ id, answer: state, caller, isOwner }, ownership);
       const answer = await waitFor(payment, options, dependencies);
+      if (answer === "gone") return answerDeclined(payment, dependencies);
       // A request that could not be sent goes off record, and whoever asks next owns it: what counts is whose the outcome is. While
       // there is none, somebody else owns it only if it is on record.
       const isTheirs =
@@ -75,18 +77,26 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
 async function waitFor(
   { id }: SignedPayment,
   options: SettlerOptions,
-  { requests, watch, ...wait }: SharedSettlerDependencies,
-): Promise<EndedRecord | Readonly<{ state: "pending"; transaction: Hex | "" }>> {
+  { watch, ...wait }: SharedSettlerDependencies,
+): Promise<EndedRecord | Readonly<{ state: "pending"; transaction: Hex | "" }> | "gone"> {
   const watched = watch.watch(id);
   try {
     const ended = await waitWithinReceiptTimeout(watched.ended, options, wait);
-    if (ended === undefined) return { state: "pending", transaction: watched.transaction() ?? "" };
-    if (ended !== "gone") return ended;
-    const why = (await requests.unsentReason(id)) ?? "it was withdrawn";
-    throw new ChainError("refused", `the settlement could not be sent, nothing was charged: ${why}`);
+    return ended ?? { state: "pending", transaction: watched.transaction() ?? "" };
   } finally {
     watched.leave();
   }
+}
+
+/** Answers a request that was declined: by now the chain may refuse the payment, because the payer's others have spent what there was. */
+async function answerDeclined(
+  payment: SignedPayment,
+  { requests, check }: SharedSettlerDependencies,
+): Promise<SettleAnswer> {
+  const refusal = await check(payment);
+  if (refusal !== undefined) return { state: "refused", refusal };
+  const why = (await requests.unsentReason(payment.id)) ?? "it was withdrawn";
+  throw new ChainError("refused", `the settlement could not be sent, nothing was charged: ${why}`);
 }
 
 /**

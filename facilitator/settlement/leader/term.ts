@@ -2,6 +2,8 @@ import { StoreError } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createWakeablePause } from "#daemon/time.ts";
 import type { Chain } from "../../chain/chain.ts";
+import { ChainError } from "../../chain/chain-error.ts";
+import type { InFlight } from "../in-flight.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { startSettling, type Settling, type SettlingDependencies, type SettlingOptions } from "../settling.ts";
@@ -100,7 +102,7 @@ type IntakeDependencies = LeaderTermDependencies &
 /** Takes requests from the database into the queue of the signer, and reports to the database those that could not be sent. */
 function startIntake(options: SettlingOptions, dependencies: IntakeDependencies): AsyncDisposable & Pick<Term, "wake"> {
   const { requests, settling, onFault, over, log } = dependencies;
-  const { book, submitter } = settling;
+  const { book, funds, submitter } = settling;
   const { pollIntervalMs, inFlightMax } = options.settlement;
   const pause = createWakeablePause(dependencies.pause);
   /** Declined, and not noted yet: still on record as if nobody had seen them. */
@@ -115,6 +117,17 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
       leaving.delete(id);
     }
   };
+  const submitCovered = async (entry: InFlight): Promise<void> => {
+    using spending = funds.open(entry.settlement);
+    try {
+      const refusal = await spending.reserve(entry.ended);
+      if (over.aborted) return;
+      if (refusal === undefined) submitter.submit(entry);
+      else book.end(entry, new ChainError("refused", refusal.message));
+    } catch (error) {
+      book.end(entry, error instanceof Error ? error : new Error(String(error)));
+    }
+  };
   const pickUp = async (): Promise<void> => {
     const before = new Set(book.all().map(({ settlement }) => settlement.id));
     const room = inFlightMax - before.size;
@@ -125,7 +138,7 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
       if (before.has(id) || leaving.has(id)) continue;
       const entry = book.add(settlement, []);
       void entry.ended.then((end) => declineUnsent(id, end)).catch(onFault);
-      submitter.submit(entry);
+      void submitCovered(entry);
     }
   };
   const run = async (): Promise<void> => {

@@ -1,0 +1,49 @@
+import { BodyTooLargeError } from "../bytes.ts";
+import type { ClientBytes } from "../memory/connection-memory.ts";
+
+/**
+ * Reads a request's body of at most `limitBytes` into one buffer that grows by doubling, and whose size counts as held for the client, who is
+ * waited for meanwhile. Returns undefined, with nothing held, when no more may be held: the rest of the body is not read.
+ *
+ * @throws {BodyTooLargeError} when there is more; nothing is held then.
+ */
+export async function readHeldBody(
+  body: ReadableStream<Uint8Array> | null,
+  limitBytes: number,
+  memory: ClientBytes,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (body === null) return new Uint8Array();
+  const reader = body.getReader();
+  let buffer = new Uint8Array();
+  let length = 0;
+  let isWhole = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) {
+        isWhole = true;
+        return buffer.subarray(0, length);
+      }
+      const needed = length + value.byteLength;
+      if (needed > limitBytes) throw new BodyTooLargeError(limitBytes);
+      if (needed > buffer.length) {
+        const grown = Math.min(Math.max(needed, 2 * buffer.length), limitBytes);
+        if (!memory.tryAcquire(grown - buffer.length)) return undefined;
+        memory.waits(grown - buffer.length);
+        buffer = growBuffer(buffer, grown);
+      }
+      buffer.set(value, length);
+      length = needed;
+    }
+  } finally {
+    memory.waits(-buffer.length);
+    if (!isWhole) memory.release(buffer.length);
+    reader.releaseLock();
+  }
+}
+
+function growBuffer(buffer: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const grown = new Uint8Array(length);
+  grown.set(buffer);
+  return grown;
+}

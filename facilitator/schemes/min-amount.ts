@@ -1,0 +1,33 @@
+import type { Hex } from "#x402/hex.ts";
+import { reason, type Refusal } from "#x402/reason.ts";
+import type { FacilitatorSettings } from "../settings.ts";
+
+/** The least amount of a payment in a token, in the token's smallest unit. */
+export type MinAmount = (asset: Hex) => bigint;
+
+/** The most that the signer pays for one settlement now, in the native currency's smallest unit. */
+type SettlementCost = Readonly<{ settlementCost: () => bigint }>;
+
+/**
+ * Creates the minimum amounts of tokens: as the setting has it, else what a settlement costs where a price is known, else one unit. Nothing that is
+ * paid for moves with a value of 0.
+ */
+export function createMinAmounts(
+  { assets, nativeDecimals }: Readonly<{ assets: FacilitatorSettings["assets"]; nativeDecimals: number }>,
+  { settlementCost }: SettlementCost,
+): MinAmount {
+  const byAddress = new Map(assets.map((asset) => [asset.address.toLowerCase(), asset]));
+  return (address) => {
+    const { minAmount, nativePrice } = byAddress.get(address.toLowerCase()) ?? {};
+    if (minAmount !== undefined) return BigInt(minAmount);
+    if (nativePrice === undefined) return 1n;
+    return (settlementCost() * BigInt(nativePrice)) / 10n ** BigInt(nativeDecimals) + 1n;
+  };
+}
+
+/** Refuses an amount below the minimum; undefined if it is not. */
+export function refuseAmount(amount: bigint, least: bigint): Refusal | undefined {
+  if (amount >= least) return undefined;
+  const message = `the amount is ${amount}, the minimum that is settled here is ${least} (the facilitator's assets[].minAmount); charge more.`;
+  return { reason: reason.requirements, message };
+}

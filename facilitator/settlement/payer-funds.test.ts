@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { encodeInteger } from "#x402/hex.ts";
+import { createPayerFunds } from "./payer-funds.ts";
+
+const spending = { asset: `0x${"a5".repeat(20)}`, payer: `0x${"01".repeat(20)}`, amount: 10n } as const;
+
+/** The sums before a node whose balance a test sets, and which answers when the test says so. */
+function openFunds(balance: bigint) {
+  const node = { balance, reads: 0, answers: Promise.resolve() };
+  const chain = {
+    read: async () => {
+      node.reads += 1;
+      const word = `0x${encodeInteger(node.balance)}` as const;
+      await node.answers;
+      return word;
+    },
+  };
+  return { node, funds: createPayerFunds({ chain, monotonicMs: () => 0 }) };
+}
+
+const inFlight = () => Promise.withResolvers<void>();
+const tick = () => new Promise((resolve) => setImmediate(resolve));
+
+test("a payer's only settlement that was simulated needs no balance read, the next one does", async () => {
+  const { node, funds } = openFunds(20n);
+  const [first, second] = [inFlight(), inFlight()];
+  expect(await funds.open(spending).reserve(first.promise, { isSimulated: true })).toBeUndefined();
+  expect(node.reads).toBe(0);
+  expect(await funds.open(spending).reserve(second.promise, { isSimulated: true })).toBeUndefined();
+  expect(node.reads).toBe(1);
+});
+
+test("one that the balance does not cover next to those in flight waits for their end, and is refused when nothing is left", async () => {
+  const { node, funds } = openFunds(10n);
+  const first = inFlight();
+  funds.add(spending, first.promise);
+  const ended: unknown[] = [];
+  const waiting = [1, 2].map(() => funds.open(spending).reserve(inFlight().promise));
+  for (const one of waiting) void one.then((refusal) => ended.push(refusal?.reason));
+  await tick();
+  expect(ended).toEqual([]);
+  node.balance = 0n;
+  first.resolve();
+  await Promise.all(waiting);
+  expect(ended).toEqual(["invalid_exact_evm_insufficient_balance", "invalid_exact_evm_insufficient_balance"]);
+});
+
+test("of those that wait as many go on as what is left covers", async () => {
+  const { node, funds } = openFunds(10n);
+  const first = inFlight();
+  funds.add({ ...spending, asset: `0x${"A5".repeat(20)}` }, first.promise);
+  let covered = 0;
+  for (let waiting = 0; waiting < 3; waiting += 1)
+    void funds
+      .open(spending)
+      .reserve(inFlight().promise)
+      .then(() => (covered += 1));
+  await tick();
+  expect(covered).toBe(0);
+  node.balance = 20n;
+  first.resolve();
+  await tick();
+  expect(covered).toBe(2);
+});
+
+test("a balance that was read while another settlement ended is read again", async () => {
+  const { node, funds } = openFunds(10n);
+  const [first, answered] = [inFlight(), inFlight()];
+  node.answers = answered.promise;
+  funds.add(spending, first.promise);
+  const reserved = funds.open(spending).reserve(inFlight().promise);
+  node.balance = 5n;
+  first.resolve();
+  await tick();
+  answered.resolve();
+  expect((await reserved)?.message).toContain("holds 5 of");
+  expect(node.reads).toBe(2);
+});
+
+test("a simulation that another settlement's end made old does not count", async () => {
+  const { node, funds } = openFunds(0n);
+  const other = inFlight();
+  const judged = funds.open(spending);
+  funds.add(spending, other.promise);
+  other.resolve();
+  await tick();
+  expect((await judged.reserve(inFlight().promise, { isSimulated: true }))?.reason).toContain("insufficient_balance");
+  expect(node.reads).toBe(1);
+});
