@@ -33,8 +33,8 @@ export async function buildOpsDriver({
   const output = await keepProgramOutput();
   const events = createRecentEvents(systemClock);
   const driver = createOpsDriver(
-    { stop, stopTimeoutSeconds, timeoutMs, passes },
-    () => ({ directory, binDirectory: directory, start }),
+    { stop, stopTimeoutSeconds, timeoutMs },
+    () => ({ directory, binDirectory: directory, start, passes }),
     {
       processes: createNodeProcesses({ httpUrl, binDirectory: () => directory, processName: () => undefined }),
       look: () => lookAtRpc(httpUrl),

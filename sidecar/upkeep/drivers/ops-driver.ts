@@ -16,12 +16,15 @@ export type OpsDriverOptions = Readonly<{
   /** Time that the node has to exit by itself before the stop command is run. */
   stopTimeoutSeconds: number;
   timeoutMs: number;
-  /** Names of variables that the commands get besides those that every program gets. */
-  passes: readonly string[];
 }>;
 
 /** Directory in which `ops` is run, the command that starts the node, and the directory of its programs. */
-type Place = () => OpsPlace & Pick<NodeLayout, "binDirectory">;
+type Place = () => OpsPlace &
+  Pick<NodeLayout, "binDirectory"> &
+  Readonly<{
+    /** Names of variables that the commands get besides those that every program gets. */
+    passes: readonly string[];
+  }>;
 
 export type OpsDriverDependencies = OpsStopDependencies & Readonly<{ output: OutputFiles }>;
 
@@ -68,7 +71,7 @@ export function createOpsDriver(
 
 /** Creates the stop and the start, each with what it has to report, and the look for other nodes, any of which is remembered. */
 function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies: OpsDriverDependencies) {
-  const { timeoutMs, passes, stopTimeoutSeconds } = options;
+  const { timeoutMs, stopTimeoutSeconds } = options;
   const { output, clock } = dependencies;
   const reported = new Set<string>();
   const reportOnce = (message: string) => {
@@ -87,7 +90,8 @@ function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies
   };
   const run = (name: string, command: readonly string[], signal: AbortSignal, isDone?: Done) => {
     const [file = "", ...args] = command;
-    const program = { command: [file, ...args], directory: place().directory, timeoutMs, passes, signal } as const;
+    const { directory, passes } = place();
+    const program = { command: [file, ...args], directory, timeoutMs, passes, signal } as const;
     return runLastingProcess({ ...program, name, ...(isDone === undefined ? {} : { isDone }) }, output);
   };
   const stop = async (signal: AbortSignal) => {

@@ -40,8 +40,12 @@ export function selectDriver(
   switch (driver) {
     case "ops":
       return createOpsDriver(
-        { ...settings.ops, timeoutMs, passes: [...passes, ...listKeyVariables(layout())] },
-        () => ({ ...findOpsPlace(settings, layout()), binDirectory: layout().binDirectory }),
+        { ...settings.ops, timeoutMs },
+        () => ({
+          ...findOpsPlace(settings, layout()),
+          binDirectory: layout().binDirectory,
+          passes: [...passes, ...listKeyVariables(layout())],
+        }),
         dependencies,
       );
     case "compose": {
