@@ -9,7 +9,7 @@ import type { Caller } from "./callers/caller.ts";
 import type { CallPlace } from "./chain/call-lines.ts";
 import { ChainError } from "./chain/chain-error.ts";
 import { createChain } from "./chain/chain.ts";
-import { startChainWatch } from "./chain/chain-watch.ts";
+import { startChainWatch, type ChainWatch } from "./chain/chain-watch.ts";
 import { createGasLimits } from "./chain/gas-limits.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
 import { createBatchingClient } from "./chain/batching-client.ts";
@@ -109,18 +109,15 @@ export async function createFacilitator(
 ): Promise<Facilitator> {
   const { chain: chainOptions, settlement, ledger } = options;
   const metrics = createFacilitatorMetrics([registry]);
-  const network = `eip155:${chainOptions.id}` as const;
+  const { rpcUrl, webSocketUrl, id: chainId, nativeDecimals } = chainOptions;
+  const network = `eip155:${chainId}` as const;
   const signer = createTransactionSigner(options.signer.privateKey);
   await using resources = new AsyncDisposableStack();
-  const { rpcUrl, rpcTimeoutMs: timeoutMs } = chainOptions;
-  const { batchCallsMax = findChainTraits(chainOptions.id).batchCallsMax } = chainOptions;
-  const connection = { url: rpcUrl, timeoutMs, batchCallsMax };
-  const rpc = resources.use(createBatchingClient(connection, { observe: metrics.observeRpc }));
+  const rpc = resources.use(connectToNode(chainOptions, metrics));
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, monotonicMs });
   const assets = listAcceptedAssets(options);
-  const { gasLimit } = settlement;
-  const about = { chainId: chainOptions.id, rpcUrl, nativeDecimals: chainOptions.nativeDecimals, gasLimit };
+  const about = { chainId, rpcUrl, nativeDecimals, gasLimit: settlement.gasLimit };
   const watching = { ...about, signer: signer.address, assets: [...assets.values()] };
   const watch = resources.use(
     await startStep(`the node at ${new URL(rpcUrl).origin}`, () =>
@@ -133,9 +130,8 @@ export async function createFacilitator(
   );
   const checkFrom = (payment: SignedPayment, place: CallPlace) =>
     checkOnChain(payment, { chain: createChain({ rpc, place }), gas });
-  const check = (payment: SignedPayment, { waiting }: Caller) => {
-    const shortage = watch.shortage();
-    if (shortage !== undefined) throw new ChainError("refused", `nothing can be settled now: ${shortage}`);
+  const check = async (payment: SignedPayment, { waiting }: Caller) => {
+    requireFundedSigner(watch);
     return checkFrom(payment, { line: "verifying", caller: "", ...waiting });
   };
   const recent = createRecentVerdicts({ entriesMax: settlement.inFlightMax }, { monotonicMs });
@@ -143,14 +139,11 @@ export async function createFacilitator(
     recent.acquireGood(payment) ? undefined : checkFrom(payment, { line: "settling", caller: "" });
   const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
   const noteMined = createGasMeter(chainOptions, { payees, metrics, signer });
-  const engineParts = { chain, fees, gas, signer, noteMined };
+  const engineParts = { chain, fees, gas, signer, noteMined, check: checkAgain, signal, log, audit };
+  const times = { clock, monotonicMs, pause, random: Math.random };
   const engine = resources.use(
-    await startEngine(
-      { settlement, ledger, chainId: chainOptions.id, isHandedOver },
-      { ...engineParts, check: checkAgain, clock, monotonicMs, pause, random: Math.random, signal, log, audit },
-    ),
+    await startEngine({ settlement, ledger, chainId, isHandedOver }, { ...engineParts, ...times }),
   );
-  const { webSocketUrl } = chainOptions;
   if (webSocketUrl !== undefined) {
     resources.use(followNewHeads({ url: webSocketUrl }, { onHead: engine.onHead, log }));
   }
@@ -179,6 +172,29 @@ export async function createFacilitator(
     yieldTerm: engine.yieldTerm,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Opens the client of the node, whose batches are as large as nodes of its chain take. */
+function connectToNode(
+  {
+    id,
+    rpcUrl: url,
+    rpcTimeoutMs: timeoutMs,
+    batchCallsMax = findChainTraits(id).batchCallsMax,
+  }: FacilitatorSettings["chain"],
+  { observeRpc: observe }: Pick<FacilitatorMetrics, "observeRpc">,
+) {
+  return createBatchingClient({ url, timeoutMs, batchCallsMax }, { observe });
+}
+
+/**
+ * Requires that the signer can pay for a settlement: a payment that is called valid will be settled.
+ *
+ * @throws {ChainError} when it can't.
+ */
+function requireFundedSigner({ shortage }: Pick<ChainWatch, "shortage">): void {
+  const why = shortage();
+  if (why !== undefined) throw new ChainError("refused", `nothing can be settled now: ${why}`);
 }
 
 /** Creates the meter of what the signer pays for the gas of settlements, by payee. */

@@ -102,7 +102,7 @@ const pharos: NodeFamily = {
     healthCommand: ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"],
   },
   versionedBy: "commit",
-  commits: { f301031a: "0.12.2" },
+  commits: { f301031a: "0.12.2", b5f7821d: "0.14.1" },
   forksPath: "bin/VERSION",
   epochs: { lengthMs: 14_400_000, starts: { 1672: 1_765_529_308_244 } },
   snapshotDirectory: "public",

@@ -18,6 +18,19 @@ import { observeNode } from "./version/node-observer.ts";
 /** The node as an upkeep reaches it: its place, driver, node_cli, RPC and references, and the processes that hold its ports. */
 export type UpkeepNode = ReturnType<typeof reachNode>;
 
+export type ReachNodeDependencies = Readonly<{
+  health: HealthWatch;
+  commits: () => ReleaseCommits;
+  clock: Clock;
+  board: ConditionBoard;
+  events: EventLog;
+  stateDirectory: string;
+  log: Logger;
+  signal: AbortSignal;
+  /** Called when something new has been seen. */
+  wake: () => void;
+}>;
+
 /**
  * Finds the node and begins to watch it. Disposing of it ends its connections.
  *
@@ -25,33 +38,12 @@ export type UpkeepNode = ReturnType<typeof reachNode>;
  */
 export function reachNode(
   settings: SidecarSettings,
-  {
-    health,
-    commits,
-    clock,
-    board,
-    events,
-    stateDirectory,
-    log,
-    signal,
-    wake,
-  }: Readonly<{
-    health: HealthWatch;
-    commits: () => ReleaseCommits;
-    clock: Clock;
-    board: ConditionBoard;
-    events: EventLog;
-    stateDirectory: string;
-    log: Logger;
-    signal: AbortSignal;
-    /** Called when something new has been seen. */
-    wake: () => void;
-  }>,
+  { health, commits, clock, board, events, stateDirectory, log, signal, wake }: ReachNodeDependencies,
 ) {
   const connections = new AsyncDisposableStack();
   // Whatever may throw comes before anything that has to be closed.
   const layout = () => place.layout();
-  const { ops, compose, restart, nodeCli: cli, upkeep } = settings;
+  const { ops, compose, restart, nodeCli: cli } = settings;
   const started = {
     driver: [ops.stop, ops.start ?? [], compose.command, restart.checkCommand ?? []],
     nodeCli: [cli.command === undefined ? [] : [cli.command]],
@@ -65,11 +57,7 @@ export function reachNode(
   const tool = selectNodeCli(settings, layout, connections);
   const nodeCli = tool && reachNodeCli(tool, buildReach("nodeCli"));
   const { httpUrl } = settings.node;
-  const deadline = createFileDeadline(
-    { withinMs: upkeep.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
-    { clock, onBack: wake },
-  );
-  const output = connections.use(createOutputFiles(join(stateDirectory, "output"), { deadline, log }));
+  const output = connections.use(openOutputFiles(settings, { stateDirectory, clock, log, signal, wake }));
   const binDirectory = () => layout().binDirectory;
   const processName = () => layout().family.programs.process;
   const processes = createNodeProcesses({ httpUrl, binDirectory, processName });
@@ -97,4 +85,19 @@ export function reachNode(
       await place[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Opens the files in the state directory that programs print to which may leave a process behind. */
+function openOutputFiles(
+  { upkeep: { fileTimeoutMs: withinMs } }: SidecarSettings,
+  {
+    stateDirectory,
+    clock,
+    log,
+    signal,
+    wake,
+  }: Pick<ReachNodeDependencies, "stateDirectory" | "clock" | "log" | "signal" | "wake">,
+) {
+  const deadline = createFileDeadline({ withinMs, setting: "upkeep.fileTimeoutMs", signal }, { clock, onBack: wake });
+  return createOutputFiles(join(stateDirectory, "output"), { deadline, log });
 }

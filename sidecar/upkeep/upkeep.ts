@@ -80,23 +80,8 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const { signal } = stopping;
   const wake = () => loop.wake();
   const window = createMaintenanceWindow(settings.restart);
-  const commits = () => ({
-    ...knownCommits,
-    ...listImageCommits(settings.node.image),
-    ...findUpgradedCommit(state.upgrade.get()),
-    ...dependencies.listedCommits(),
-  });
-  const node = reachNode(settings, {
-    health,
-    commits,
-    clock,
-    board,
-    events,
-    stateDirectory: state.directory,
-    log,
-    signal,
-    wake,
-  });
+  const commits = () => listKnownCommits(settings, dependencies);
+  const node = reachNode(settings, { ...dependencies, commits, stateDirectory: state.directory, signal, wake });
   const { place, observer } = node;
   const command = createCommandWords(settings.upkeep, state.directory);
   const seen = observeAll(state, settings, command, board);
@@ -147,6 +132,19 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
       await Promise.all([loop.done, observer.done, pushes?.done, ...listRunning(seen)]);
       await node[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** Lists the releases of commits: what an operator lists outranks the last upgrade, and that the image's tag and the known ones. */
+function listKnownCommits(
+  { node }: SidecarSettings,
+  { state, listedCommits }: Pick<UpkeepDependencies, "state" | "listedCommits">,
+): ReleaseCommits {
+  return {
+    ...knownCommits,
+    ...listImageCommits(node.image),
+    ...findUpgradedCommit(state.upgrade.get()),
+    ...listedCommits(),
   };
 }
 
