@@ -11,6 +11,7 @@ const root = join(import.meta.dirname, "../..");
 export const readers: readonly (readonly string[])[] = [
   ["docs/getting-started.md", "docs/http-apis.md", "docs/guides/sell-rpc.md", "docs/guides/pay.md", "docs/lint.md"],
   ["docs/guides/guard-a-node.md", "docs/guides/rpc-on-the-internet.md"],
+  ["docs/guides/guard-a-node-with-ops.md"],
 ];
 
 /** Reads every `sh` block of a page, by its path from the root. */

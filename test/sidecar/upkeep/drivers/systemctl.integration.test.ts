@@ -1,0 +1,50 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createOpsNode, type OpsNode } from "#sidecar/testing/ops-node.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { readUntil } from "#daemon/testing/until.ts";
+
+/**
+ * Puts a stand-in for systemctl next to a node: `stop` sends SIGTERM and returns once the unit's process is gone, `start` starts it without the caller's
+ * environment and output, as systemd does.
+ */
+async function writeSystemctl({ workspace, binDirectory, name }: OpsNode): Promise<string> {
+  const path = join(workspace, "systemctl");
+  const script = `#!/bin/sh
+echo "$@" >>${workspace}/systemctl.log
+cd ${binDirectory} || exit 1
+pid=$(cat ../node.pid)
+case $1 in
+stop)
+  kill -TERM "$pid"
+  while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done ;;
+start) env -i PATH="$PATH" setsid ./${name} node-process.cjs >/dev/null 2>&1 & ;;
+esac
+`;
+  await writeFile(path, script, { mode: 0o755 });
+  return path;
+}
+
+test("a node that runs as a unit of systemd is stopped and started by systemctl alone", async () => {
+  await using node = await createOpsNode();
+  await using neighbour = await node.addNeighbour();
+  await node.exitsAfter(300);
+  await Promise.all([node.start(), neighbour.start()]);
+  const [before, others] = [await node.pid(), await neighbour.pid()];
+  const systemctl = await writeSystemctl(node);
+  const command = (verb: string) => JSON.stringify([systemctl, verb, "node.service"]);
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_OPS_STOP: command("stop"),
+    GATEHOUSE_SIDECAR_OPS_START: command("start"),
+  });
+  await readUntil(node.starts, (count) => count === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(await readFile(join(node.workspace, "systemctl.log"), "utf8")).toBe("stop node.service\nstart node.service\n");
+  expect(await node.pid()).not.toBe(before);
+  expect(await neighbour.pid()).toBe(others);
+  const said = upkeep.events.list().map(({ message }) => message);
+  expect(said.filter((message) => /by force|ended by|process id/.test(message))).toEqual([]);
+  expect(await node.running()).toBe(await node.config());
+});
