@@ -82,14 +82,14 @@ describe("readSettings", () => {
   it("names every problem at once, with the name, what was found and what was expected", () => {
     expect(problemsOf({ GATEHOUSE_TILL_LISTEN_PORT: "abc", GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: "0xsecret" })).toEqual([
       'till: GATEHOUSE_TILL_LISTEN_PORT: found "abc"; expected a port number from 0 to 65535 (0: any free port) (Port of the till).',
-      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: found a value that does not fit; expected a private key: 64 hexadecimal digits, with or without 0x (Key that pays).",
+      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: found a value that does not fit; expected a private key: 64 hexadecimal digits (0x optional) (Key that pays).",
       "till: GATEHOUSE_TILL_CHAIN_RPC_URL: missing; expected an http:// or https:// URL (The node). Set GATEHOUSE_TILL_CHAIN_RPC_URL.",
     ]);
   });
 
   it("says how to give a missing secret", () => {
     expect(problemsOf({ GATEHOUSE_TILL_CHAIN_RPC_URL: "http://a" })).toEqual([
-      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: missing; expected a private key: 64 hexadecimal digits, with or without 0x (Key that pays). Set GATEHOUSE_TILL_SIGNER_PRIVATE_KEY, or GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE with the path of a file that holds it.",
+      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: missing; expected a private key: 64 hexadecimal digits (0x optional) (Key that pays). Set GATEHOUSE_TILL_SIGNER_PRIVATE_KEY, or GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE with the path of a file that holds it.",
     ]);
   });
 
@@ -100,7 +100,7 @@ describe("readSettings", () => {
     expect(
       problemsOf({ GATEHOUSE_TILL_CHAIN_RPC_URL: "http://a", GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: "/nowhere" }),
     ).toEqual([
-      'till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: can\'t read "/nowhere" (ENOENT); name a readable file that holds a private key: 64 hexadecimal digits, with or without 0x.',
+      'till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: can\'t read "/nowhere" (ENOENT); name a readable file that holds a private key: 64 hexadecimal digits (0x optional).',
     ]);
   });
 

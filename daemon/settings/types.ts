@@ -66,7 +66,7 @@ export const privateKey = z
   .string()
   .regex(/^(0x)?[0-9a-fA-F]{64}$/)
   .overwrite((key) => (key.startsWith("0x") ? key : `0x${key}`))
-  .meta({ expected: "a private key: 64 hexadecimal digits, with or without 0x" });
+  .meta({ expected: "a private key: 64 hexadecimal digits (0x optional)" });
 
 /** An EIP-155 chain id. */
 export const chainId = positiveInteger.meta({ expected: "an EIP-155 chain id, a whole number, 1 or more" });

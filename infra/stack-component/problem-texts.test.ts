@@ -48,8 +48,8 @@ it("names a value that does not fit", async () => {
     input chainId: found 0; expected an EIP-155 chain id, a whole number, 1 or more. Correct it.
     stack hostIp: found here; expected the IP address that peers reach the node at. Correct it with \`pulumi config set hostIp …\`.
     input hostIp: found here; expected the IP address that peers reach the node at. Correct it.
-    stack signerPrivateKey: found a value that does not fit; expected a private key: 64 hexadecimal digits, with or without 0x. Correct it with \`pulumi config set --secret signerPrivateKey …\`.
-    input signerPrivateKey: found a value that does not fit; expected a private key: 64 hexadecimal digits, with or without 0x. Correct it.
+    stack signerPrivateKey: found a value that does not fit; expected a private key: 64 hexadecimal digits (0x optional). Correct it with \`pulumi config set --secret signerPrivateKey …\`.
+    input signerPrivateKey: found a value that does not fit; expected a private key: 64 hexadecimal digits (0x optional). Correct it.
     "
   `);
   const limits = JSON.stringify({ node: { memory: 5 } });

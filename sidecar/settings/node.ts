@@ -7,9 +7,7 @@ import { nodeVersion } from "#node/version-setting.ts";
 
 /** The node: where it stands in the file system and how its RPC is reached. */
 export const nodeSection = section({
-  workspace: filePath
-    .optional()
-    .describe("Workspace directory of the node; its bin directory and node.conf are found in it by the node's version"),
+  workspace: filePath.optional().describe("Workspace directory of the node; its programs and files are found in it"),
   family: z
     .enum(nodeFamilies.map(({ name }) => name))
     .optional()

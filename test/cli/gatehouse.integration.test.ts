@@ -112,7 +112,7 @@ describe("a service that can't start", () => {
     const { status, stderr } = await runGatehouse(["facilitator"]);
     expect(status).toBe(1);
     expect(stderr).toContain(
-      "facilitator: GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: missing; expected a private key: 64 hexadecimal digits, with or without 0x",
+      "facilitator: GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: missing; expected a private key: 64 hexadecimal digits (0x optional)",
     );
   });
 
