@@ -7,10 +7,11 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   gateway: ["gatehouse gateway --settings gateway.json5"],
   facilitator: ["gatehouse facilitator --settings facilitator.json5"],
   "resource-server": ["gatehouse resource-server --settings resource-server.json5"],
-  status: ["gatehouse status --url http://127.0.0.1:9600 --watch 5"],
-  top: ["gatehouse top --every 5"],
+  status: [
+    "gatehouse status --url http://127.0.0.1:9600 --watch 5",
+    "gatehouse status --targets node-7=http://10.0.0.7:9600 http://10.0.0.8:9600 --watch",
+  ],
   dashboard: ["gatehouse dashboard --targets node-7=http://10.0.0.7:9600 http://10.0.0.8:9600"],
-  logs: ["gatehouse logs sidecar --level warn --since 10m"],
   pay: [
     "gatehouse pay https://shop.example/data --rpc-url https://rpc.example",
     "gatehouse pay https://shop.example/data --max-amount 0.05 --asset 0x… --key-file key",

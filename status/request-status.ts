@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { getJson } from "#daemon/http/get.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 
@@ -11,13 +12,16 @@ export type StatusAnswer<Status> = Readonly<
   { ok: true; raw: unknown; status: Status } | { ok: false; message: string }
 >;
 
-/** Requests a node's status from the listener of its sidecar or gateway. Never throws because of an answer. */
+/** Requests a node's status from the listener of its sidecar or gateway, which `option` specifies. Never throws because of an answer. */
 export async function requestStatus<Status>(
   listenerUrl: string,
   shape: z.ZodType<Status>,
+  option = "--url",
 ): Promise<StatusAnswer<Status>> {
   const { href } = new URL("/status", listenerUrl);
-  const fail = (what: string) => ({ ok: false, message: `${href} ${what}; ${advice}` }) as const;
+  const { url: shownUrl } = parseHttpEndpoint(href);
+  const advice = `name the status listener of the sidecar or gateway with ${option} (its setting listen.port, ${stackServices.sidecar.ports.status} by default).`;
+  const fail = (what: string) => ({ ok: false, message: `${shownUrl} ${what}; ${advice}` }) as const;
   const got = await getJson(href, { timeoutMs, answerBytesMax });
   if (!got.ok) return fail(`can't be queried (${got.why})`);
   if (got.status !== 200) return fail(`answered HTTP ${got.status}`);
@@ -25,5 +29,3 @@ export async function requestStatus<Status>(
   const read = shape.safeParse(got.body);
   return read.success ? { ok: true, raw: got.body, status: read.data } : fail("answered something else than a status");
 }
-
-const advice = `name the status listener of the sidecar or gateway with --url (its setting listen.port, ${stackServices.sidecar.ports.status} by default).`;

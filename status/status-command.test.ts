@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { runStatusCommand } from "./status-command.ts";
+import { runStatusCommand, type StatusCommandOptions } from "./status-command.ts";
 
 const at = "2026-01-01T12:00:00.000Z";
 const right = {
@@ -33,24 +33,29 @@ const down = {
   verdict: { level: "down", title: "The node is down", message: "It is not fit for traffic." },
 };
 
-/** Runs the command against a listener that answers so; returns its output and its exit status. */
-async function shown(status: number, body: string, options: Readonly<{ json?: boolean }> = {}) {
-  await using server = createServer((_, response) => response.writeHead(status).end(body)).listen(0, "127.0.0.1");
+async function startListener(status: number, body: string) {
+  const server = createServer((_, response) => response.writeHead(status).end(body)).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+async function run(where: StatusCommandOptions["where"], json = false) {
   let [out, error] = ["", ""];
   const output = {
     out: (text: string) => void (out += text),
-    error: (text: string) => void (error += text.replaceAll(url, "URL")),
+    error: (text: string) => void (error += text),
     isColored: false,
   };
-  const code = await runStatusCommand(
-    { url, json: options.json === true, everyMs: undefined },
-    output,
-    new AbortController().signal,
-  );
+  const code = await runStatusCommand({ where, json, everyMs: undefined }, output, new AbortController().signal);
   return { out, error, code };
+}
+
+/** Runs the command against a listener that answers so; returns its output and its exit status. */
+async function shown(status: number, body: string, options: Readonly<{ json?: boolean }> = {}) {
+  await using listener = await startListener(status, body);
+  const { error, ...ended } = await run(listener.url, options.json);
+  return { ...ended, error: error.replaceAll(listener.url, "URL") };
 }
 
 test("a node that is right is 0, in a few lines", async () => {
@@ -99,6 +104,52 @@ test.each([
 ])("an answer that is no status is 1 and says what to do: %s %s", async (status, body, words) => {
   const { out, error, code } = await shown(status, body);
   expect([out, error, code]).toEqual(["", expect.stringContaining(words), 1]);
+});
+
+const findTarget = (name: string, url: string) => ({ name, url, shownUrl: `${url}/` });
+
+test("several nodes are shown one below the other; 2 where one is not right, 0 where all are", async () => {
+  await using first = await startListener(200, JSON.stringify(right));
+  await using second = await startListener(200, JSON.stringify(down));
+  const targets = [findTarget("node-7", first.url), findTarget("node-8", second.url)];
+  const { out, error, code } = await run(targets);
+  expect([error, code]).toEqual(["", 2]);
+  expect(out).toContain(`node-7  ${first.url}/\nHealthy\n`);
+  expect(out).toContain(`conditions are right.\n\nnode-8  ${second.url}/\nNode down\n`);
+  expect((await run(targets.slice(0, 1))).code).toBe(0);
+  const listed = await run(targets, true);
+  expect([JSON.parse(listed.out), listed.code]).toEqual([
+    [
+      { name: "node-7", url: `${first.url}/`, status: right },
+      { name: "node-8", url: `${second.url}/`, status: down },
+    ],
+    2,
+  ]);
+});
+
+test("one of several that gives no status is 1, and is named; the others are shown", async () => {
+  await using first = await startListener(200, JSON.stringify(down));
+  await using second = await startListener(404, "Not found");
+  const targets = [findTarget("node-8", second.url), findTarget("node-7", first.url)];
+  const { out, error, code } = await run(targets);
+  const words = `${second.url}/status answered HTTP 404; name the status listener of the sidecar or gateway with --targets`;
+  expect([error, code]).toEqual([expect.stringContaining(`status: node-8: ${words}`), 1]);
+  expect(out).toContain("Node down\n");
+  const listed = await run(targets, true);
+  expect([JSON.parse(listed.out), listed.error, listed.code]).toEqual([
+    [
+      { name: "node-8", url: `${second.url}/`, message: expect.stringContaining(words) },
+      { name: "node-7", url: `${first.url}/`, status: down },
+    ],
+    error,
+    1,
+  ]);
+});
+
+test("credentials of a URL are in no message", async () => {
+  await using listener = await startListener(404, "Not found");
+  const { error } = await run(listener.url.replace("//", "//reader:word@"));
+  expect(error).toContain(`status: ${listener.url}/status answered HTTP 404`);
 });
 
 test("what a node says of itself can't steer the terminal", async () => {

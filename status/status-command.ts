@@ -3,7 +3,6 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { createPaint, type Paint } from "#daemon/command-line/paint.ts";
 import { pause } from "#daemon/time.ts";
 import { requestStatus } from "./request-status.ts";
-import { formatPlain } from "./top/top-words.ts";
 import {
   isRight,
   readFirstWords,
@@ -13,10 +12,19 @@ import {
   statusVerdict,
 } from "./status-shapes.ts";
 
-export type StatusCommandOptions = Readonly<{
-  /** The status listener of its sidecar or gateway, without a path. */
+/** The status listener of a sidecar or gateway. */
+export type StatusTarget = Readonly<{
+  name: string;
+  /** Without a path. */
   url: string;
-  /** Whether to print the listener's answer as it came, for programs. */
+  /** The same without credentials. */
+  shownUrl: string;
+}>;
+
+export type StatusCommandOptions = Readonly<{
+  /** One listener, or several that are shown one below the other. */
+  where: string | readonly StatusTarget[];
+  /** Whether to print a JSON document for programs: the listener's answer as it came; of several listeners, a list. */
   json: boolean;
   /** Time between two shows, until `signal` aborts; undefined: once. */
   everyMs: number | undefined;
@@ -47,16 +55,16 @@ const statusShape = z.object({
 type Status = z.output<typeof statusShape>;
 
 /**
- * Shows a node's status in a terminal, as its sidecar or gateway reports it. Returns the exit status: 0 when all is right, 2 when something is not,
- * 1 when the listener could not be reached.
+ * Shows the status of one or several nodes in a terminal, as their sidecars or gateways report it. Returns the exit status: 0 when all is right, 2 when
+ * something is not, 1 when a listener could not be reached.
  */
 export async function runStatusCommand(
-  { url, json, everyMs }: StatusCommandOptions,
+  { where, json, everyMs }: StatusCommandOptions,
   output: CommandOutput,
   signal: AbortSignal,
 ): Promise<number> {
   for (;;) {
-    const code = await showOnce({ url, json }, output);
+    const code = typeof where === "string" ? await showOne(where, json, output) : await showEach(where, json, output);
     if (everyMs === undefined) return code;
     await pause(everyMs, signal);
     if (signal.aborted) return code;
@@ -64,25 +72,61 @@ export async function runStatusCommand(
   }
 }
 
-async function showOnce(
-  { url, json }: Pick<StatusCommandOptions, "url" | "json">,
-  output: CommandOutput,
-): Promise<number> {
+async function showOne(url: string, json: boolean, output: CommandOutput): Promise<number> {
   const found = await requestStatus(url, statusShape);
   if (!found.ok) {
     output.error(`status: ${found.message}\n`);
     return exitStatus.error;
   }
-  output.out(json ? `${JSON.stringify(found.raw, undefined, 2)}\n` : formatStatus(found.status, output.isColored));
-  return isRight(found.status) ? exitStatus.clean : exitStatus.drift;
+  const { raw, status } = found;
+  output.out(json ? formatJson(raw) : formatStatus(status, { isColored: output.isColored, events: eventsShown }));
+  return isRight(status) ? exitStatus.clean : exitStatus.drift;
+}
+
+async function showEach(targets: readonly StatusTarget[], json: boolean, output: CommandOutput): Promise<number> {
+  const { isColored } = output;
+  const found = await Promise.all(
+    targets.map(async (target) => ({ target, answer: await requestStatus(target.url, statusShape, "--targets") })),
+  );
+  if (json) {
+    const listed = found.map(({ target: { name, shownUrl: url }, answer }) =>
+      answer.ok ? { name, url, status: answer.raw } : { name, url, message: answer.message },
+    );
+    output.out(formatJson(listed));
+  }
+  for (const [index, { target, answer }] of found.entries()) {
+    if (!json) {
+      const title = createPaint(isColored)("bold", formatPlain(`${target.name}  ${target.shownUrl}`));
+      output.out(`${index === 0 ? "" : "\n"}${title}\n`);
+      if (answer.ok) output.out(formatStatus(answer.status, { isColored, events: 0 }));
+    }
+    if (!answer.ok) output.error(`status: ${target.name}: ${answer.message}\n`);
+  }
+  if (found.some(({ answer }) => !answer.ok)) return exitStatus.error;
+  return found.every(({ answer }) => answer.ok && isRight(answer.status)) ? exitStatus.clean : exitStatus.drift;
+}
+
+function formatJson(document: unknown): string {
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+/** Characters by which a text could steer a terminal: what a node says of itself is shown, not obeyed. */
+const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function formatPlain(text: string): string {
+  return text.replaceAll(steering, " ");
 }
 
 const marks = { True: "ok", False: "WRONG", Unknown: "?" } as const;
 const colours = { True: "green", False: "red", Unknown: "yellow" } as const;
 
 /** Formats a status: wrong conditions first, each with its time and what to do; right ones are counted. */
-function formatStatus(status: Status, isColored: boolean): string {
-  const { node, conditions, events } = status;
+function formatStatus(
+  status: Status,
+  { isColored, events: shown }: Readonly<{ isColored: boolean; events: number }>,
+): string {
+  const { node, conditions } = status;
+  const events = status.events.slice(0, shown);
   const nowMs = Date.parse(status.at);
   const painted = createPaint(isColored);
   const paint: Paint = (format, text) => painted(format, formatPlain(text));
@@ -111,7 +155,7 @@ function formatStatus(status: Status, isColored: boolean): string {
     "",
     `${conditions.length - wrong.length} of ${conditions.length} conditions are right.`,
     ...(events.length === 0 ? [] : ["", "Last events:"]),
-    ...events.slice(0, eventsShown).map(({ at, message }) => formatPlain(`  ${at}  ${message}`)),
+    ...events.map(({ at, message }) => formatPlain(`  ${at}  ${message}`)),
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -1,30 +1,43 @@
-import { Command } from "@commander-js/extra-typings";
+import { Command, Option } from "@commander-js/extra-typings";
+import { exitStatus } from "#daemon/command-line/command-output.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { defaultStatusUrl, parseListenerUrl, parseIntervalSeconds } from "./option-values.ts";
+import { TargetError } from "#sidecar/overview/targets.ts";
+import { readTargets } from "../target-list.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse status`: shows a node's state in a terminal. */
+/** Creates `gatehouse status`: shows the state of one or several nodes in a terminal. */
 export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("status")
-    .summary("Show a node's status")
+    .summary("Show the status of one node, or of several")
     .description(
-      "Prints the verdict, what is wrong and since when, with what to do, and the last events. Exits 0 when all is right, 2 when something is not, 1 when the listener could not be reached.",
+      "Prints the verdict, what is wrong and since when, with what to do, and the last events. Exits 0 when all is right, 2 when something is not, 1 when a listener could not be reached.",
     )
     .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, defaultStatusUrl)
+    .addOption(
+      new Option(
+        "--targets <where...>",
+        "several sidecars or gateways: URLs, e.g. node-7=http://10.0.0.7:9600 (a name is optional), or files with one on each line; at most 64",
+      ).conflicts("url"),
+    )
     .option(
       "--watch [seconds]",
       "show it again every so many seconds, 5 by default, until Ctrl-C",
       parseIntervalSeconds,
     )
-    .option("--json", "the whole status as JSON")
-    .action(async ({ url, watch, json }) => {
+    .option("--json", "the whole status as JSON; with --targets a list, [{ name, url, status }]")
+    .action(async ({ url, targets, watch, json }) => {
       const { runStatusCommand: run } = await import("#status/status-command.ts");
       const everyMs = watch === undefined ? undefined : (watch === true ? 5 : watch) * 1_000;
-      process.exitCode = await run(
-        { url, json: json === true, everyMs },
-        createTerminalOutput({ mask }),
-        createStopSignal(),
-      );
+      const output = createTerminalOutput({ mask });
+      try {
+        const where = targets === undefined ? url : readTargets(targets);
+        process.exitCode = await run({ where, json: json === true, everyMs }, output, createStopSignal());
+      } catch (error) {
+        if (!(error instanceof TargetError)) throw error;
+        output.error(`status: ${error.message}\n`);
+        process.exitCode = exitStatus.error;
+      }
     });
 }

@@ -44,38 +44,3 @@ export const rightStatus = {
   },
   events: [{ at: "2026-01-01T11:30:00.000Z", message: "Pruning was turned on." }],
 } as const;
-
-/** The same node down, with what to do about it. */
-export const downStatus = {
-  ...rightStatus,
-  right: false,
-  node: { ...rightStatus.node, answers: false },
-  conditions: [{ ...rightStatus.conditions[0], status: "False", reason: "Refused" }],
-  verdict: { level: "down", title: "The node is down", message: "It is not fit for traffic." },
-  headline: {
-    state: "Node down",
-    cause: "Its RPC refuses connections. Gatehouse is about to restart it.",
-    since: "2026-01-01T11:58:45.000Z",
-  },
-  incidents: [
-    {
-      severity: "critical",
-      type: "RpcAnswering",
-      reason: "Refused",
-      title: "The RPC does not answer",
-      message: "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); is the node running, and is this its address?",
-      since: "2026-01-01T11:58:45.000Z",
-      steps: [
-        { text: "Look at the end of the node's log.", command: "tail -n 50 /srv/node/log/node.log" },
-        { text: "Start the node if it does not run." },
-      ],
-      consequences: [{ type: "HeightAdvancing", reason: "NoAnswer", title: "New blocks arrive", message: "" }],
-    },
-  ],
-  figures: {
-    ...rightStatus.figures,
-    lastBlock: { height: 1_234_567, at: "2026-01-01T11:58:45.000Z", old: true },
-    rpc: { failure: "Refused", ...fresh },
-    restarts: { left: 0, perHour: 3 },
-  },
-} as const;

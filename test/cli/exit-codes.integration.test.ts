@@ -29,10 +29,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "stack 0": "test/e2e/newcomer.e2e.test.ts",
   "status 0": "status/status-command.test.ts",
   "status 2": "status/status-command.test.ts",
-  "top 0": "test/cli/top-on-a-terminal.integration.test.ts",
-  "top 2": "status/top/top-command.test.ts",
   "upgrade 0": "test/sidecar/upgrade/upgrade-command.integration.test.ts",
-  "logs 0": "cli/logs/show-logs.test.ts",
   "services 0": "test/cli/gatehouse.integration.test.ts",
 };
 
@@ -104,13 +101,16 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   "config 1": [{ args: ["config", "dump", "facilitator"] }, { args: ["config", "dump", "sidcar"] }],
   "completion 0": (["bash", "zsh", "fish"] as const).map((shell) => ({ args: ["completion", shell] })),
   "completion 1": [{ args: ["completion", "tcsh"] }],
-  "status 1": [{ args: ["status", "--url", "http://127.0.0.1:1"] }, { args: ["status", "--url", "node"] }],
+  "status 1": [
+    { args: ["status", "--url", "http://127.0.0.1:1"] },
+    { args: ["status", "--url", "node"] },
+    { args: ["status", "--targets", files.none] },
+    { args: ["status", "--targets", "http://127.0.0.1:1", "--url", "http://127.0.0.1:1"] },
+  ],
   "dashboard 1": [
     { args: ["dashboard", "--targets", files.none] },
     { args: ["dashboard", "--targets", "http://127.0.0.1:1", "http://127.0.0.1:1"] },
   ],
-  "top 1": [{ args: ["top", "--once", "--url", "http://127.0.0.1:1"] }, { args: ["top", "--every", "0"] }],
-  "logs 1": [{ args: ["logs", "--state-dir", files.none] }, { args: ["logs", "--since", "yesterday"] }],
   "upgrade 1": [{ args: ["upgrade", files.none, "--yes", "--state-directory", files.none] }, { args: ["upgrade"] }],
   "install-service 0": [{ args: ["install-service", "gateway", "--dry-run"], env: gateway }],
   "install-service 1": [

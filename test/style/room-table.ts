@@ -111,7 +111,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "node/lint/{lint-command,report/lint-document}.ts",
       // gatehouse upgrade --stack judges node.conf for a version, and asks a sidecar, as the sidecar and gatehouse status do.
       "node/{layout,versions,settled-block,lint/lint-config,lint/new-findings}.ts",
-      "status/{request-status,status-command,top/top-command}.ts",
+      "status/{request-status,status-command}.ts",
       // gatehouse dashboard and the stack serve one page about several services.
       "sidecar/overview/{overview,targets}.ts",
       "sidecar/upkeep/plan/plan-document.ts",
