@@ -121,10 +121,12 @@ function locateByConfig(
 }
 
 /** Returns the configuration file that is there, else the family's first place of it. A place in `bin` is in the directory of the programs. */
-function findConfig(root: string, binDirectory: string, { configPlaces }: NodeFamily): string {
+function findConfig(root: string, binDirectory: string, { configPlaces: [first, ...others] }: NodeFamily): string {
   const locate = (place: string) =>
     place.startsWith("bin/") ? join(binDirectory, basename(place)) : join(root, place);
-  return configPlaces.map(locate).find((path) => existsSync(path)) ?? locate(configPlaces[0]);
+  // One place needs no query of the file system, which may hang.
+  const found = others.length === 0 ? undefined : [first, ...others].map(locate).find((path) => existsSync(path));
+  return found ?? locate(first);
 }
 
 /** Returns the newest release of an older layout that is there, else the newest of all. */

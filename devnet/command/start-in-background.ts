@@ -37,7 +37,9 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
       1,
     );
   }
-  const begin = () => spawnNode([workspace, configPath, "3"], join(runDirectory, "node.err"));
+  // That family's node runs next to its programs, wherever `ops` is.
+  const directory = profile === "pharos" ? join(workspace, "bin") : process.cwd();
+  const begin = () => spawnNode([workspace, configPath, "3"], directory, join(runDirectory, "node.err"));
   const child = await startProcess(begin).catch((cause: unknown) => {
     throw new CommandError(`the node's process can't be started: ${String(cause)}`, 1, { cause });
   });
@@ -66,10 +68,11 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
 }
 
 /** Spawns the node, its output to a file that is emptied at each start: the node's log has its own file. */
-function spawnNode(args: readonly string[], outputPath: string): ChildProcess {
+function spawnNode(args: readonly string[], directory: string, outputPath: string): ChildProcess {
   const output = openSync(outputPath, "w", 0o600);
   try {
     return spawn(process.execPath, [program, ...args], {
+      cwd: directory,
       detached: true,
       stdio: ["ignore", output, output, "pipe"],
     });

@@ -70,12 +70,14 @@ export function findNode(
     programDeadlines: { driver: createDeadline(), nodeCli: createDeadline() },
     read: () => readWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
     follow: async (version) => {
-      // The next calls query the file system without a time limit.
       const isHere = await isThere(layout.binDirectory);
-      if (isHere === undefined) return { moved: false };
+      const hasConfig = await isThere(layout.configPath);
+      if (isHere === undefined || hasConfig === undefined) return { moved: false };
       // Where nothing is left that shows a family, the node is still of the one that it was of.
       const families = [layout.family, ...nodeFamilies] as const;
-      const next = resolveNodeLayout(settings, version, { releases: nodeReleases, families });
+      // Without a time limit, the next call queries the file system for what is not known: the family without its configuration, and the layout without a version.
+      const place = hasConfig ? { ...settings, ...fixFamily(layout) } : settings;
+      const next = resolveNodeLayout(place, version, { releases: nodeReleases, families });
       const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await isThere(next.binDirectory);
       if (isNextThere !== true && isHere) {
         return next.kind === layout.kind
@@ -97,6 +99,11 @@ export function findNode(
       lock[Symbol.dispose]();
     },
   };
+}
+
+/** Settings by which a node whose configuration is there stays of its family; where that has its own place, it stays there in every layout. */
+function fixFamily({ family, configPath }: NodeLayout): Pick<NodeLayoutSettings, "family" | "configPath"> {
+  return { family: family.name, ...(family.configPlaces.length > 1 ? { configPath } : {}) };
 }
 
 function describeDoubt(version: NodeVersion | undefined, next: NodeLayout, { binDirectory }: NodeLayout): string {

@@ -38,7 +38,11 @@ test.concurrent("drift is corrected on disk, the node is restarted with it and c
   };
   const audited = await auditOf(upkeep.stateDirectory);
   const writes = audited.filter((line) => line["event.action"] === "node-conf-written");
-  const restarts = audited.filter((line) => line["event.action"] === "node-restart");
+  // Another test's node of the same name may run on this machine, which is said once.
+  const restarts = audited.filter(
+    ({ "event.action": action, message }) =>
+      action === "node-restart" && !String(message).startsWith("Another node runs on this machine"),
+  );
   expect(writes.length).toBeGreaterThan(1);
   // The first is from before the file was replaced.
   expect(writes).toMatchObject(
