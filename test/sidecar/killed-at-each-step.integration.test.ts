@@ -19,7 +19,7 @@ function correct(text: string): string {
 }
 
 /** More steps than a correction or a restart has; a test that gets there never ended without a kill. */
-const stepsMax = 200;
+const stepsMax = 400;
 
 /**
  * Has node.conf drift again and again, each time with the upkeep killed a step later, until it gets to the end without a kill.
