@@ -1,5 +1,5 @@
-import { realpath } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { lstat, realpath, stat } from "node:fs/promises";
+import { basename, dirname, sep } from "node:path";
 import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
 import { copyAttributes } from "./copy-attributes.ts";
 import { readConfigFile } from "./config-file.ts";
@@ -61,6 +61,8 @@ export async function writeConfig(
       if (notKept !== undefined) return notKept;
     }
     const target = await resolveLinks(write.path);
+    const foreign = await findForeignLink(write.path, target);
+    if (foreign !== undefined) return { ok: false, reason: "NotWritten", message: foreign };
     await removeTemporariesOf(target);
     let attributesLost: string | undefined;
     await replaceFile(target, write.content, {
@@ -106,6 +108,26 @@ export async function tidyAroundConfig(path: string): Promise<void> {
 
 async function removeTemporariesOf(path: string): Promise<void> {
   await removeTemporaries(dirname(path), (name) => name === basename(path));
+}
+
+/**
+ * Explains why root may not write through a link: its owner, such as the node's user, could point it at any file of the machine. Undefined where each
+ * link on the way is root's or of the owner of what it leads to (as proc(5), "protected_symlinks", has it), or this user is not root.
+ */
+async function findForeignLink(path: string, target: string): Promise<string | undefined> {
+  if (process.getuid?.() !== 0 || path === target) return undefined;
+  const owner = await stat(target).catch(() => undefined);
+  const parts = path.split(sep);
+  for (const [at] of parts.entries()) {
+    const prefix = parts.slice(0, at + 1).join(sep) || sep;
+    const found = await lstat(prefix).catch(() => undefined);
+    if (found?.isSymbolicLink() !== true || found.uid === 0 || found.uid === owner?.uid) continue;
+    return (
+      `${prefix} is a link of user ${found.uid} to ${target}, which is of user ${owner?.uid ?? "nobody"}; root does not write through it. ` +
+      `Put the file itself there, or run the sidecar as the node's user.`
+    );
+  }
+  return undefined;
 }
 
 async function resolveLinks(path: string): Promise<string> {

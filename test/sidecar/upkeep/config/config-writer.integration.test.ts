@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { lchown, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -163,4 +163,37 @@ test("a writer that comes between the reading and the renaming wins, and is not 
   expect(await writeConfig(write, { lock, versions: undefined })).toMatchObject({ reason: "ChangedMeanwhile" });
   expect(await readFile(path, "utf8")).toBe("theirs");
   await rm(directory, { recursive: true });
+});
+
+const kept = '{ "chain": {} }';
+
+describe.skipIf(process.getuid?.() !== 0)("as root, through a link (skipped where this is not root)", () => {
+  /** A link of one user at node.conf's place to a file of another; returns how a write through it ends, and what the file has then. */
+  async function writeThrough(linkOwner: number, fileOwner: number) {
+    const directory = await mkdtemp(join(tmpdir(), "gatehouse-link-"));
+    await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+    const [path, victim] = [join(directory, "node.conf"), join(directory, "victim")];
+    await writeFile(victim, kept);
+    await lchown(victim, fileOwner, fileOwner);
+    await symlink(victim, path);
+    await lchown(path, linkOwner, linkOwner);
+    const ended = await replace(path, Buffer.from("{}"));
+    return { ended: ended.replace(victim, "the victim"), text: await readFile(victim, "utf8") };
+  }
+
+  test("a file of another user than the link's is left alone", async () => {
+    const { ended, text } = await writeThrough(65_534, 0);
+    expect(ended).toBe(
+      "node.conf is a link of user 65534 to the victim, which is of user 0; root does not write through it. " +
+        "Put the file itself there, or run the sidecar as the node's user.",
+    );
+    expect(text).toBe(kept);
+  });
+
+  test.each([
+    [65_534, 65_534],
+    [0, 65_534],
+  ])("a link of user %s to a file of user %s is followed", async (linkOwner, fileOwner) => {
+    expect(await writeThrough(linkOwner, fileOwner)).toEqual({ ended: "written", text: "{}" });
+  });
 });
