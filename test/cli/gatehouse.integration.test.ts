@@ -21,15 +21,6 @@ describe("gatehouse", () => {
     expect([typo.status, typo.stderr]).toEqual([1, expect.stringContaining("Did you mean sidecar?")]);
   });
 
-  it("gives logs as JSON by --json, as every command that prints something", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "gatehouse-logs-"));
-    onTestFinished(() => rm(directory, { recursive: true }));
-    const file = join(directory, "one.log");
-    await writeFile(file, `${JSON.stringify({ level: 30, time: 1_780_000_000_000, msg: "here" })}\n`);
-    const { status, stdout } = await runGatehouse(["logs", "--json", "--file", file]);
-    expect([status, JSON.parse(stdout)]).toMatchObject([0, { msg: "here" }]);
-  });
-
   it.each([
     ["config dump sidcar", "Did you mean sidecar?"],
     ["install-service gatway", "Did you mean gateway?"],
