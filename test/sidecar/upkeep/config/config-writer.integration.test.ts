@@ -167,20 +167,20 @@ test("a writer that comes between the reading and the renaming wins, and is not 
 
 const kept = '{ "chain": {} }';
 
-describe.skipIf(process.getuid?.() !== 0)("as root, through a link (skipped where this is not root)", () => {
-  /** A link of one user at node.conf's place to a file of another; returns how a write through it ends, and what the file has then. */
-  async function writeThrough(linkOwner: number, fileOwner: number) {
-    const directory = await mkdtemp(join(tmpdir(), "gatehouse-link-"));
-    await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
-    const [path, victim] = [join(directory, "node.conf"), join(directory, "victim")];
-    await writeFile(victim, kept);
-    await lchown(victim, fileOwner, fileOwner);
-    await symlink(victim, path);
-    await lchown(path, linkOwner, linkOwner);
-    const ended = await replace(path, Buffer.from("{}"));
-    return { ended: ended.replace(victim, "the victim"), text: await readFile(victim, "utf8") };
-  }
+/** A link of one user at node.conf's place to a file of another; returns how a write through it ends, and what the file has then. */
+async function writeThrough(linkOwner: number, fileOwner: number) {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-link-"));
+  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const [path, victim] = [join(directory, "node.conf"), join(directory, "victim")];
+  await writeFile(victim, kept);
+  await lchown(victim, fileOwner, fileOwner);
+  await symlink(victim, path);
+  await lchown(path, linkOwner, linkOwner);
+  const ended = await replace(path, Buffer.from("{}"));
+  return { ended: ended.replace(victim, "the victim"), text: await readFile(victim, "utf8") };
+}
 
+describe.skipIf(process.getuid?.() !== 0)("as root, through a link (skipped where this is not root)", () => {
   test("a file of another user than the link's is left alone", async () => {
     const { ended, text } = await writeThrough(65_534, 0);
     expect(ended).toBe(
