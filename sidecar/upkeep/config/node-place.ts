@@ -76,7 +76,7 @@ export function findNode(
       // Where nothing is left that shows a family, the node is still of the one that it was of.
       const families = [layout.family, ...nodeFamilies] as const;
       // Without a time limit, the next call queries the file system for what is not known: the family without its configuration, and the layout without a version.
-      const place = hasConfig ? { ...settings, ...fixFamily(layout) } : settings;
+      const place = hasConfig ? { ...settings, ...selectFamily(layout) } : settings;
       const next = resolveNodeLayout(place, version, { releases: nodeReleases, families });
       const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await isThere(next.binDirectory);
       if (isNextThere !== true && isHere) {
@@ -102,7 +102,7 @@ export function findNode(
 }
 
 /** Settings by which a node whose configuration is there stays of its family; where that has its own place, it stays there in every layout. */
-function fixFamily({ family, configPath }: NodeLayout): Pick<NodeLayoutSettings, "family" | "configPath"> {
+function selectFamily({ family, configPath }: NodeLayout): Pick<NodeLayoutSettings, "family" | "configPath"> {
   return { family: family.name, ...(family.configPlaces.length > 1 ? { configPath } : {}) };
 }
 

@@ -20,7 +20,7 @@ const lookAgainMs = 50;
 const appearsMs = 3_000;
 
 /** Time in which a process may meet a lock that a killed one has left for a moment, and between two starts in it. */
-export const lockMs = 10_000;
+export const lockMs = 20_000;
 const startAgainMs = 2_000;
 
 /** Times for which a node has answered while its start command has not exited, until it counts as started: with a new block, and on a chain at rest. */
