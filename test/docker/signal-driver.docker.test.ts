@@ -37,7 +37,7 @@ async function restartFrom(
 ): Promise<string> {
   const program = `
     import { createSignalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";
-    const driver = createSignalDriver({ processName: ${JSON.stringify(processName)}, timeoutMs: 20_000 });
+    const driver = createSignalDriver({ processName: () => ${JSON.stringify(processName)}, timeoutMs: 20_000 });
     await driver.restart(new AbortController().signal).then(() => console.log("restarted"), (error) => console.log(error.message));`;
   const script = `node -e "setInterval(() => {}, 1000)" & node --input-type=module -e '${program}'; kill -0 $! && echo "the other one is alive"`;
   return runDocker("run", "--rm", ...shared, ...options, "--volume", `${root}:/app:ro`, image, "sh", "-c", script);
@@ -47,7 +47,7 @@ async function restartFrom(
 async function readStartFrom(options: readonly string[], processName: string): Promise<string> {
   const program = `
     import { createSignalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";
-    console.log(await createSignalDriver({ processName: ${JSON.stringify(processName)}, timeoutMs: 1_000 }).startedAt());`;
+    console.log(await createSignalDriver({ processName: () => ${JSON.stringify(processName)}, timeoutMs: 1_000 }).startedAt());`;
   const run = ["node", "--input-type=module", "-e", program];
   return runDocker("run", "--rm", ...options, "--volume", `${root}:/app:ro`, image, ...run);
 }
