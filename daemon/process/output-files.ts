@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, rename, stat, truncate, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../log/log.ts";
-import { pause } from "../time.ts";
+import { poll } from "../time.ts";
 
 /** Output of one run of a program: descriptors for it to print to, or `ignore` where there can be no file. */
 export type ProgramOutput = AsyncDisposable &
@@ -52,13 +52,12 @@ export function createOutputFiles(
       return undefined;
     }
   };
-  const watchSizes = async () => {
-    while (!closing.signal.aborted) {
-      await tryFiles("looking at the files in", () => clearLarge(directory, fileBytes));
-      await pause(everyMs, closing.signal);
-    }
-  };
-  const watching = watchSizes();
+  const watching = poll(
+    // `tryFiles` reports what fails.
+    { name: "program-output", failed: () => undefined, intervalMs: everyMs, signal: closing.signal },
+    () => tryFiles("looking at the files in", () => clearLarge(directory, fileBytes)),
+    { log },
+  );
   return {
     open: async (name) => {
       const files = (await tryFiles("opening files in", () => openNew(directory, name))) ?? [];
