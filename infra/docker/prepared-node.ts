@@ -48,10 +48,15 @@ export function prepareNode(
   const before = programs === undefined ? [...dependsOn] : primed;
   const restored =
     restore === undefined ? undefined : createRestoreContainer(restore, options, { ...own, dependsOn: before });
+  const restoreStep = {
+    containerName: named("restore"),
+    failure: "the chain data were not restored",
+    next: "run `pulumi up --refresh`: it goes on where it ended",
+  };
   const labels =
     restored === undefined
       ? options.labels
-      : { ...options.labels, [`${labelPrefix}.restored`]: requireRestored(restored, named("restore")) };
+      : { ...options.labels, [`${labelPrefix}.restored`]: requireDone(restored, restoreStep).apply(() => "done") };
   const args = buildSeedArgs(node, node.seed, {
     workspace: options.workspace,
     programs,
@@ -61,7 +66,12 @@ export function prepareNode(
     labels,
   });
   const seeded = new docker.Container(named("conf"), args, { ...own, dependsOn: before });
-  const done = entryPoint === undefined ? {} : { [`${labelPrefix}.prepared`]: requireSeeded(seeded, named("conf")) };
+  const seedStep = {
+    containerName: named("conf"),
+    failure: "the node is not started",
+    next: "run `pulumi up --refresh`",
+  };
+  const done = entryPoint === undefined ? {} : { [`${labelPrefix}.prepared`]: requireDone(seeded, seedStep) };
   return { steps: [seeded], labels: done };
 }
 
@@ -119,15 +129,18 @@ function createRestoreContainer(
   );
 }
 
+/** Step before a node's start: its container, and what is said if it failed and after it is put right. */
+type Step = Readonly<{ containerName: string; failure: string; next: string }>;
+
 /**
- * Throws if the restore failed: the engine's provider takes a container that failed for one that ended, and the node must not start without
- * its data.
+ * Returns the id of a step's container, and throws if the step failed: the engine's provider takes a container that failed for one that ended, and the node
+ * must not start without its data or, for an entry point, without its keys.
  */
-function requireRestored(restored: docker.Container, containerName: string): Output<string> {
-  return restored.exitCode.apply((code) => {
-    if (code === 0) return "done";
+function requireDone(container: docker.Container, { containerName, failure, next }: Step): Output<string> {
+  return all([container.id, container.exitCode]).apply(([id, code]) => {
+    if (code === 0) return id;
     throw new RunError(
-      `the chain data were not restored: ${containerName} ended with status ${code}, and \`docker logs ${containerName}\` says why. Put that right, \`docker rm ${containerName}\`, and run \`pulumi up --refresh\`: it goes on where it ended.`,
+      `${failure}: ${containerName} ended with status ${code}, and \`docker logs ${containerName}\` says why. Put that right, \`docker rm ${containerName}\`, and ${next}.`,
     );
   });
 }
@@ -190,17 +203,4 @@ function buildSeedArgs(
     envs: [`${hostIpVariable}=${address}`],
     uploads,
   };
-}
-
-/**
- * Throws if what an entry point needs was not put into its workspace, e.g. a key: the engine's provider takes a container that failed for one that
- * ended, and the node must not start without.
- */
-function requireSeeded(seeded: docker.Container, containerName: string): Output<string> {
-  return all([seeded.id, seeded.exitCode]).apply(([id, code]) => {
-    if (code === 0) return id;
-    throw new RunError(
-      `the node is not started: ${containerName} ended with status ${code}, and \`docker logs ${containerName}\` says why. Put that right, \`docker rm ${containerName}\`, and run \`pulumi up --refresh\`.`,
-    );
-  });
 }

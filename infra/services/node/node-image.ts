@@ -28,36 +28,45 @@ export function hasEntryPoint(config: Pick<StackConfig, "nodeFamily" | "nodeImag
 
 /** Lists the paths that a family's entry point is told, by the names of its variables. */
 export function listPathVariables(family: NodeFamily): Readonly<Record<string, string>> {
-  const { variables, genesisPath } = family.image;
+  const { variables } = family.image;
   if (variables === undefined) return {};
+  const { genesis } = listOwnPaths(family);
   return {
     [variables.config]: locateConf(family),
     [variables.keys]: keysDirectory,
-    ...(genesisPath === undefined ? {} : { [variables.genesis]: `${workspaceDirectory}/${genesisPath}` }),
+    ...(genesis === undefined ? {} : { [variables.genesis]: genesis }),
   };
 }
 
 /** Lists the variables of a node's image that may hold a secret: its keys' password, and those that the stack names. */
 export function listSecretVariables(config: StackConfig, secret: Secret): Readonly<Record<string, Input<string>>> {
-  const { variables } = chooseNodeFamily(config).image;
   const { nodeKeysPassword: password, nodeEnvironment = {} } = config;
   const passwords =
-    variables === undefined || password === undefined ? [] : [variables.keysPassword, variables.portalPassword];
-  return Object.fromEntries([
-    ...passwords.map((name) => [name, secret(password ?? "").value] as const),
-    ...Object.entries(nodeEnvironment).map(([name, value]) => [name, secret(value).value] as const),
-  ]);
+    password === undefined
+      ? []
+      : listPasswordVariables(chooseNodeFamily(config)).map((name) => [name, password] as const);
+  return Object.fromEntries(
+    [...passwords, ...Object.entries(nodeEnvironment)].map(([name, text]) => [name, secret(text).value]),
+  );
+}
+
+/** Lists the variables that hold the password of a node's keys. */
+function listPasswordVariables({ image: { variables } }: NodeFamily): readonly string[] {
+  return variables === undefined ? [] : [variables.keysPassword, variables.portalPassword];
 }
 
 /** Lists the files that a stack puts into its node's workspace. */
 export function listPlacedFiles(config: StackConfig, secret: Secret): readonly PlacedFile[] {
   const { genesis, forks } = listOwnPaths(chooseNodeFamily(config));
   const { nodeGenesis, nodeForks, nodeFiles = {} } = config;
+  const own = [
+    { path: genesis, text: nodeGenesis },
+    { path: forks, text: nodeForks },
+  ] as const;
   return [
-    ...(nodeGenesis === undefined || genesis === undefined
-      ? []
-      : [{ path: genesis, content: readContent(nodeGenesis) }]),
-    ...(nodeForks === undefined || forks === undefined ? [] : [{ path: forks, content: readContent(nodeForks) }]),
+    ...own.flatMap(({ path, text }) =>
+      path === undefined || text === undefined ? [] : [{ path, content: readContent(text) }],
+    ),
     ...Object.entries(nodeFiles).map(([path, text]) => ({
       path: `${workspaceDirectory}/${path}`,
       content: secret(readContent(text)).value,
@@ -65,6 +74,7 @@ export function listPlacedFiles(config: StackConfig, secret: Secret): readonly P
   ];
 }
 
+/** Lists the places of the files that have their own setting. */
 function listOwnPaths({ image: { genesisPath }, forksPath }: NodeFamily) {
   return { genesis: locateInWorkspace(genesisPath), forks: locateInWorkspace(forksPath) };
 }
@@ -75,20 +85,36 @@ function locateInWorkspace(path: string | undefined): string | undefined {
 
 const filePrefix = "file:";
 
-function readContent(text: string): string {
-  return text.startsWith(filePrefix) ? readFileSync(text.slice(filePrefix.length), "utf8") : text;
+/** Finds the path in a value that names a file of this machine; undefined if the value is the content itself. */
+function findSource(text: string): string | undefined {
+  return text.startsWith(filePrefix) ? text.slice(filePrefix.length) : undefined;
 }
+
+function readContent(text: string): string {
+  const source = findSource(text);
+  return source === undefined ? text : readFileSync(source, "utf8");
+}
+
+/** Settings of a node's image, and those that only an image takes whose entry point prepares the node. */
+const imageKeys = [
+  "nodeFamily",
+  "nodeKeysPassword",
+  "nodeGenesis",
+  "nodeForks",
+  "nodeEnvironment",
+  "nodeFiles",
+  "nodeUlimits",
+] as const;
+const entryPointKeys: ReadonlySet<string> = new Set(["nodeKeysPassword", "nodeGenesis", "nodeForks", "nodeFiles"]);
 
 /** Finds settings of a node's image that it has no use for: none is ignored. */
 export function findNodeImageProblems(config: StackConfig): readonly ConfigProblem[] {
-  const keys = ["nodeFamily", "nodeKeysPassword", "nodeGenesis", "nodeForks", "nodeEnvironment", "nodeFiles"] as const;
-  const given = [...keys, "nodeUlimits" as const].filter((key) => config[key] !== undefined);
+  const given = imageKeys.filter((key) => config[key] !== undefined);
   if (config.nodeImage === undefined) {
     return given.map((key) => refuse(key, "found without nodeImage; the devnet node has no such thing."));
   }
   const family = chooseNodeFamily(config);
-  const forEntryPoint = given.filter((key) => key.startsWith("nodeKeysP") || /^node(Genesis|Forks|Files)$/.test(key));
-  const misplaced = family.image.programs === "entry-point" ? [] : forEntryPoint;
+  const misplaced = family.image.programs === "entry-point" ? [] : given.filter((key) => entryPointKeys.has(key));
   const remedy = `only an image whose entry point prepares the node takes it. Remove it, or say which family nodeImage is of`;
   return [
     ...misplaced.map((key) =>
@@ -122,9 +148,7 @@ function findIgnoredSettings({ settings }: StackConfig): readonly ConfigProblem[
 
 /** Finds variables and files that the stack itself gives the node. */
 function findTakenNames(config: StackConfig, family: NodeFamily): readonly ConfigProblem[] {
-  const { variables } = family.image;
-  const passwords = variables === undefined ? [] : [variables.keysPassword, variables.portalPassword];
-  const taken = new Set([...Object.keys(listPathVariables(family)), ...passwords]);
+  const taken = new Set([...Object.keys(listPathVariables(family)), ...listPasswordVariables(family)]);
   const { genesis, forks } = listOwnPaths(family);
   const paths = new Set([locateConf(family), genesis, forks].filter((path) => path !== undefined));
   const directories = [chainDataDirectory, keysDirectory, `${workspaceDirectory}/bin`];
@@ -148,9 +172,8 @@ function findTakenNames(config: StackConfig, family: NodeFamily): readonly Confi
 function findUnreadableFiles({ nodeGenesis, nodeForks, nodeFiles = {} }: StackConfig): readonly ConfigProblem[] {
   const given = { nodeGenesis, nodeForks, ...toPaths(nodeFiles) };
   return Object.entries(given).flatMap(([key, text]) => {
-    if (text?.startsWith(filePrefix) !== true) return [];
-    const path = text.slice(filePrefix.length);
-    if (isAbsolute(path) && existsSync(path)) return [];
+    const path = text === undefined ? undefined : findSource(text);
+    if (path === undefined || (isAbsolute(path) && existsSync(path))) return [];
     const wrong = `found ${filePrefix}${path}, but there is no such file; expected file: and the absolute path of a file of this machine.`;
     return [describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] })];
   });
