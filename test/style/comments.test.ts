@@ -30,9 +30,6 @@ const foreign = new Set([
 /** Comments by their marks, which have white space before them: a mark within a text or a URL has none. */
 const comment = /(?<=^|\s)(?:\/\*[\s\S]*?\*\/|\/\/.*$)/gm;
 
-/** The beginning of a docstring that is a relative clause, where a noun or a verb says what it is about. */
-const relativeClause = /\/\*\*\s+(?:\* )?((?:What|How|Where|Who|Whose|Whom|Why|When|Which|That)\b[^\n]{0,60})/g;
-
 type Read = Readonly<{ path: string; comments: string; code: string }>;
 
 /** A file's comments, and what is left without them. */
@@ -73,18 +70,6 @@ describe("comments", () => {
   it("name functions, types and settings that are there", () => {
     const gone = sources.flatMap(({ path, comments }) => findGoneNames(comments).map((name) => `${path}: ${name}`));
     expect(gone).toEqual([]);
-  });
-
-  it("begin with a noun or a verb", () => {
-    const clauses = sources.flatMap(({ path, comments }) =>
-      [...comments.matchAll(relativeClause)].map(([, clause = ""]) => `${path}: ${clause}`),
-    );
-    expect(clauses).toEqual([]);
-    expect(
-      ["/** What a pass works with. */", "/**\n * How long it waits.", "/** Time that it waits. */"].map(
-        (text) => text.match(relativeClause)?.length ?? 0,
-      ),
-    ).toEqual([1, 1, 0]);
   });
 
   it("would be found with a name that is gone", () => {

@@ -12,11 +12,6 @@ export function listSourceFiles(): string[] {
   return listFiles("**/*.ts");
 }
 
-/** Lists the pages of the project, as paths from its root with `/`. */
-export function listPages(): string[] {
-  return listFiles("**/*.md");
-}
-
 function listFiles(pattern: string): string[] {
   return globSync(pattern, {
     cwd: root,
