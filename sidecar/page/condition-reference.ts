@@ -15,7 +15,7 @@ export function printConditionReference(): string {
     "",
     "What a sidecar says of its node, in the order of its page; printed by `npm run docs` from the code. A condition is `True`, `False` or `Unknown`, always with a reason: `/status`,",
     '`gatehouse_condition{type="…"}` (1, 0, -1) and `gatehouse_condition_info{type="…",reason="…"}` have both. Below each stand the reasons of `False` with what to do; the page adds the commands of its',
-    "deployment. [Faults](faults.md) has what brings each about.",
+    "deployment.",
     "",
     ...Object.entries(conditionReasons).flatMap(([type, reasons]) => formatSection(type as ConditionType, reasons)),
   ].join("\n");

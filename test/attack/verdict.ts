@@ -1,7 +1,7 @@
 import type { Row } from "../bench/gateway/table.ts";
 import type { Phase } from "./attack-run.ts";
 
-/** Attacks under which others wait longer than they should; "What is not defended" in docs/security.md says so. */
+/** Attacks under which others wait longer than they should; "Attacks in the tests" in docs/security.md says so. */
 export const stillSlow: ReadonlySet<string> = new Set(["all at a time"]);
 /** Others' p99 may be so many times what it is undisturbed, or what that is taken for where it is less than the machine's own doing. */
 const mostSlowdown = 3;

@@ -7,7 +7,7 @@ const pageFile = new URL("../../docs/benchmarks.md", import.meta.url);
 const introduction = `# Benchmarks
 
 What the last saved run of each part measured; what misses its target stands first. Ratios compare both sides in one run, in turn, and are the medians of its rounds. This page is printed from
-\`test/bench/results.json\`, which the commands below write with \`--save\`. Older figures, and where the time goes, are in the [history](benchmarks-history.md).
+\`test/bench/results.json\`, which the commands below write with \`--save\`.
 `;
 
 const commands: readonly (readonly string[])[] = [

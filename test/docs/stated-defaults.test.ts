@@ -75,9 +75,7 @@ describe("the defaults that pages state", () => {
   });
 
   it("are those of the settings in the table of bounds", () => {
-    const security = pages.find(({ path }) => path === "docs/security.md")?.text ?? "";
-    const table = security.slice(security.indexOf("## What is bounded"), security.indexOf("## One message"));
-    const stated = findStated(table, true);
+    const stated = findStated(readFileSync(join(root, "test/bounds/README.md"), "utf8"), true);
     expect(stated.filter((one) => readNumber(one) !== undefined).length).toBeGreaterThan(50);
     expect(findWrong(stated)).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
@@ -13,7 +13,7 @@ import { seed, takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";
 import { findConditionStatus, metricValues } from "./faults/condition-status.ts";
-import { printFaultsReference, strikingFaults } from "./faults/reference.ts";
+import { strikingFaults } from "./faults/striking-faults.ts";
 import { refusals } from "./faults/refusals.ts";
 import { formatVerdict, expectVerdictWords } from "./faults/verdict-words.ts";
 
@@ -145,8 +145,4 @@ test.each(refusals)("$what: the sidecar does not start, and says why", async ({ 
     (error: Error) => nameAsInReference(error.message),
   );
   expect(await refused).toMatch(beginsAs(reads));
-});
-
-test("docs/faults.md says of each fault what is expected of it here", async () => {
-  expect(await readFile(new URL("../../docs/faults.md", import.meta.url), "utf8")).toBe(printFaultsReference());
 });

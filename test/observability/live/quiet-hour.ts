@@ -66,7 +66,7 @@ export function printQuietHour({ scale, seconds, looks, pendingMeanwhile }: Quie
  * @throws {Error} when the text has no such comments.
  */
 export function withQuietHour(text: string, paragraph: string): string {
-  return withMarked(text, { page: "docs/verified.md", mark: "quiet-hour", marked: paragraph });
+  return withMarked(text, { page: "test/observability/live/README.md", mark: "quiet-hour", marked: paragraph });
 }
 
 function getName({ labels }: ActiveAlert): string {

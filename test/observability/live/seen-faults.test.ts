@@ -6,7 +6,7 @@ import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import type { SeenFault } from "./live-fault.ts";
 import { notMade, notTried, printSeenFaults, refuseOtherScale, withSeenFaults } from "./seen-faults.ts";
 
-const verified = readFileSync(join(import.meta.dirname, "../../../docs/verified.md"), "utf8");
+const verified = readFileSync(join(import.meta.dirname, "README.md"), "utf8");
 const groups = [...ruleGroups, watchdogRules];
 const alerts = groups.flatMap((group) => group.alerts).map(({ name }) => name);
 

@@ -51,7 +51,7 @@ export function refuseOtherScale(page: string, scale: number): void {
   const [, measuredAt] = /^Scale 1 : (\S+)\. "Waits for"/m.exec(page) ?? [];
   if (measuredAt === undefined || Number(measuredAt) === scale) return;
   throw new Error(
-    `docs/verified.md has faults measured at 1 : ${measuredAt}, which 1 : ${scale} would be said of; leave --write out, or give --scale ${measuredAt}`,
+    `test/observability/live/README.md has faults measured at 1 : ${measuredAt}, which 1 : ${scale} would be said of; leave --write out, or give --scale ${measuredAt}`,
   );
 }
 
@@ -89,5 +89,5 @@ function readRows(page: string): ReadonlyMap<string, readonly string[]> {
  * @throws {Error} when the text has no such comments.
  */
 export function withSeenFaults(text: string, table: string): string {
-  return withMarked(text, { page: "docs/verified.md", mark: "alerts", marked: table });
+  return withMarked(text, { page: "test/observability/live/README.md", mark: "alerts", marked: table });
 }

@@ -17,7 +17,7 @@ import { startWatchedStack, type WatchedStack } from "./watched-stack.ts";
 import { upkeepFaults } from "./upkeep-faults.ts";
 import { startUpgradedNode, versionFaults } from "./version-faults.ts";
 
-const page = join(import.meta.dirname, "../../../docs/verified.md");
+const page = join(import.meta.dirname, "README.md");
 
 const { values } = parseArgs({
   options: {

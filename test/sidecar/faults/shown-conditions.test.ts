@@ -10,7 +10,7 @@ import { showVerdict } from "#status/verdict-metric.ts";
 import { judgeVerdict } from "#status/verdict.ts";
 import { findConditionStatus, metricValues } from "./condition-status.ts";
 import { beginsAs } from "./fault.ts";
-import { strikingFaults } from "./reference.ts";
+import { strikingFaults } from "./striking-faults.ts";
 import { shownConditions } from "./shown-conditions.ts";
 import { formatVerdict, expectVerdictWords } from "./verdict-words.ts";
 

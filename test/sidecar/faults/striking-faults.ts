@@ -1,0 +1,15 @@
+import type { Fault } from "./fault.ts";
+import { fileFaults } from "./file-faults.ts";
+import { nodeFaults } from "./node-faults.ts";
+import { processFaults } from "./process-faults.ts";
+import { restartFaults } from "./restart-faults.ts";
+import { upkeepFaults } from "./upkeep-faults.ts";
+
+/** The faults that a sidecar is struck with. */
+export const strikingFaults: readonly Fault[] = [
+  ...nodeFaults,
+  ...fileFaults,
+  ...upkeepFaults,
+  ...restartFaults,
+  ...processFaults,
+];
