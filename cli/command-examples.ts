@@ -38,7 +38,6 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   pushgateway: ["gatehouse pushgateway"],
   upstream: ["gatehouse upstream"],
   "config dump": ["gatehouse config dump sidecar --changed"],
-  "install-service": ["gatehouse install-service gateway --settings gateway.json5 --dry-run"],
   completion: ["gatehouse completion bash"],
 };
 

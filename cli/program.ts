@@ -10,7 +10,6 @@ import { createAdoptCommand } from "./commands/adopt-command.ts";
 import { createConfigCommand } from "./commands/config-command.ts";
 import { createDashboardCommand } from "./commands/dashboard-command.ts";
 import { createDoctorCommand } from "./commands/doctor-command.ts";
-import { createInstallServiceCommand } from "./commands/install-service-command.ts";
 import { createLintCommand } from "./commands/lint-command.ts";
 import { createPayCommand } from "./commands/pay-command.ts";
 import { createPlanCommand } from "./commands/plan-command.ts";
@@ -48,7 +47,6 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   program.addCommand(createVolumeSnapshotCommand({ mask }));
   addHelpers(program, mask);
   program.addCommand(createConfigCommand({ mask }));
-  program.addCommand(createInstallServiceCommand({ mask }));
   // The typed commands are commander's own.
   const untyped = program as unknown as UntypedCommand;
   completeOnTab(untyped, { completionCommandName: "completion" });

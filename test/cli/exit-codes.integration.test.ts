@@ -33,8 +33,6 @@ const elsewhere: Readonly<Record<string, string>> = {
   "services 0": "test/cli/gatehouse.integration.test.ts",
 };
 
-const gateway = { GATEHOUSE_GATEWAY_NODE_HTTP_URL: "http://127.0.0.1:8545", GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1" };
-
 const conf = {
   chain: {
     monitor_config: {},
@@ -112,13 +110,6 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { args: ["dashboard", "--targets", "http://127.0.0.1:1", "http://127.0.0.1:1"] },
   ],
   "upgrade 1": [{ args: ["upgrade", files.none, "--yes", "--state-directory", files.none] }, { args: ["upgrade"] }],
-  "install-service 0": [{ args: ["install-service", "gateway", "--dry-run"], env: gateway }],
-  "install-service 1": [
-    { args: ["install-service", "gateway", "--dry-run"] },
-    { args: ["install-service", "devnet"] },
-    { args: ["install-service", "gateway", "--root", "root"], env: gateway },
-    { args: ["install-service", "gateway", "--yes", "--root", "/dev/null"], env: gateway },
-  ],
   "services 1": services.map((name) => ({ args: [name, "--settings", files.none] })),
 };
 

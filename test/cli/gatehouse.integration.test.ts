@@ -23,7 +23,6 @@ describe("gatehouse", () => {
 
   it.each([
     ["config dump sidcar", "Did you mean sidecar?"],
-    ["install-service gatway", "Did you mean gateway?"],
     ["completion basj", "Did you mean bash?"],
     ["lint --format jsn", "Did you mean json?"],
     ["config dump nothing-like-it", "Choose one of sidecar, gateway,"],

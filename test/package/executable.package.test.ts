@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { access, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -109,15 +109,10 @@ it("guards a node: health, page with its style, runbooks, RPC; and ends when it 
   expect(await sidecar.end("SIGTERM")).toBe(0);
 });
 
-it("guards the RPC of any node, as a service that systemd starts by the file itself", async () => {
+it("guards the RPC of any node", async () => {
   const [port = 0] = await findFreePorts(1);
   await using node = await startBareAnvil(port, 31_337);
   const settings = { GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.url, GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "31337" };
-  const installed = await gatehouse(["install-service", "gateway", "--root", join(folder, "host"), "--yes"], settings);
-  expect(installed, installed.stderr).toMatchObject({ status: 0 });
-  const unit = join(folder, "host/etc/systemd/system/gatehouse-gateway.service");
-  expect(await readFile(unit, "utf8")).toContain(`\nExecStart="${program}" "gateway"\n`);
-  await access(join(folder, "host/etc/gatehouse/gateway.env"));
   const ports = { GATEHOUSE_GATEWAY_LISTEN_PORT: "0", GATEHOUSE_GATEWAY_PUBLIC_PORT: "0" };
   await using gateway = await startService("gateway", { ...alone, ...settings, ...ports }, { program, cwd: empty });
   const call = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] };
