@@ -1,0 +1,51 @@
+// `npm run size` prints how much there is of the project: what each number is to stay below is agreed in issues, not here.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createProgram } from "../cli/program.ts";
+import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
+import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
+import { conditionReasons } from "#status/condition-reasons.ts";
+
+const root = join(import.meta.dirname, "..");
+const paths = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root })
+  .toString()
+  .split("\0")
+  .filter((path) => path !== "");
+
+const isTest = (path: string) => /^test\/|\/testing\/|\.test\.[jt]s$/.test(path);
+const code = paths.filter((path) => /\.(ts|js|mjs|cjs)$/.test(path));
+const source = code.filter((path) => !isTest(path));
+const pages = paths.filter((path) => path.endsWith(".md"));
+const printed = pages.filter((path) => /Printed (from|by)|do not edit/.test(read(path).slice(0, 1_000)));
+
+const figures = {
+  "source, files": source.length,
+  "source, lines": countAll(source, countLines),
+  "tests and helpers, lines": countAll(code.filter(isTest), countLines),
+  "Markdown, words": countAll(pages, countWords),
+  "Markdown by hand, words": countAll(pages, countWords) - countAll(printed, countWords),
+  settings: (read("docs/settings.md").match(/^\| `GATEHOUSE_/gm) ?? []).length,
+  commands: createProgram({ mask: { text: (text) => text, hide: () => undefined } }).commands.length,
+  conditions: Object.keys(conditionReasons).length,
+  reasons: Object.values(conditionReasons).flatMap((byStatus) => Object.values(byStatus).flat()).length,
+  metrics: Object.keys(metricCatalogue).length,
+  alerts: ruleGroups.flatMap(({ alerts }) => alerts).length,
+};
+for (const [name, value] of Object.entries(figures)) process.stdout.write(`${name.padEnd(26)}${value}\n`);
+
+function read(path: string): string {
+  return readFileSync(join(root, path), "utf8");
+}
+
+function countAll(some: readonly string[], count: (text: string) => number): number {
+  return some.reduce((sum, path) => sum + count(read(path)), 0);
+}
+
+function countLines(text: string): number {
+  return text.split("\n").length - 1;
+}
+
+function countWords(text: string): number {
+  return text.split(/\s+/).filter((word) => word !== "").length;
+}
