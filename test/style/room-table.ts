@@ -158,14 +158,21 @@ export const roomTable: Readonly<Record<string, Room>> = {
   },
 };
 
-/** Prints the table for docs/architecture.md, its columns padded as the formatter pads them. */
+/** Prints the table for docs/architecture.md, its columns padded as the formatter pads them. Which files of a room are public is said here alone. */
 export function printRoomTable(): string {
   const rows = Object.entries(roomTable).map(([room, { what, mayImport }]) => [
     `\`${room}/\``,
     what,
-    mayImport.map((glob) => `\`${glob}\``).join(", ") || "nothing",
+    listRooms(mayImport).join(", ") || "nothing",
   ]);
-  return formatTable(["room", "what it is", "may import"], rows).join("\n");
+  return formatTable(["room", "what it is", "imports from"], rows).join("\n");
+}
+
+/** Lists the rooms that globs lead into: `{sidecar,gateway/observe}/settings.ts` leads into two. */
+function listRooms(globs: readonly string[]): readonly string[] {
+  const starts = globs.flatMap((glob) => (/^\{([^}]*)\}/.exec(glob)?.[1] ?? glob).split(","));
+  const rooms = starts.map((start) => start.split("/")[0] ?? "");
+  return [...new Set(rooms)].flatMap((room) => (room === "**" ? ["all"] : roomTable[room] ? [`\`${room}\``] : []));
 }
 
 /**
