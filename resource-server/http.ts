@@ -15,6 +15,7 @@ import { answerUnsettled, answerWithoutOffer, requirePayment, answerSale } from 
 import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
 import { requestFingerprint } from "./claims/payment-claim.ts";
+import { answerNoRoute } from "./other-requests.ts";
 import type { LiveRoutes } from "./routes/live-routes.ts";
 import { routeMethods, type Route } from "./routes/route.ts";
 import type { SaleOutcome, SaleWithoutLedger } from "./sale/sale-outcome.ts";
@@ -64,22 +65,25 @@ export function addPaidRoutes(app: App, options: PaidRoutesOptions, dependencies
     lines: { sales: createBoundedLog(log, boundOfSales), others: createBoundedLog(log), log },
   };
   app.all("*", async (c) => {
-    const named = options.routes.find(c.req.method === "HEAD" ? "GET" : c.req.method, c.req.path);
-    if (named !== undefined) c.set("route", named.path);
     const { method, url: target = "" } = getBindings(c).incoming;
-    const sold = routeMethods.find((known) => known === method);
-    return sold === undefined ? c.notFound() : serve(c, { method: sold, target }, options, serving);
+    const isHead = method === "HEAD";
+    const named = options.routes.find(isHead ? "GET" : c.req.method, c.req.path);
+    if (named !== undefined) c.set("route", named.path);
+    const sold = isHead ? "GET" : routeMethods.find((known) => known === method);
+    return sold === undefined
+      ? answerNoRoute(c, target, options.routes)
+      : serve(c, { method: sold, target, isHead }, options, serving);
   });
 }
 
-/** Request line of a client: the method, and path with query as it sent them. */
-type Target = Readonly<{ method: Route["method"]; target: string }>;
+/** Request line of a client: the method it may pay for, and path with query as it sent them. HEAD only requests the offers of its GET. */
+type Target = Readonly<{ method: Route["method"]; target: string; isHead: boolean }>;
 
 type Serving = PaidRoutesDependencies & Readonly<{ lines: SaleLines }>;
 
 async function serve(
   c: Context<AppVariables>,
-  { method, target }: Target,
+  { method, target, isHead }: Target,
   options: PaidRoutesOptions,
   serving: Serving,
 ): Promise<Response> {
@@ -88,13 +92,14 @@ async function serve(
   const url = () => new URL(target, options.publicUrl ?? c.req.url).href;
   const refuse = (outcome: "unpaid" | "invalid", reason: string) => {
     const route = find();
-    if (route === undefined) return c.notFound();
+    if (route === undefined) return answerNoRoute(c, target, options.routes);
     serving.metrics.count(route, outcome);
     return requirePayment(route, url(), reason);
   };
-  const header = c.req.header("PAYMENT-SIGNATURE");
+  const header = isHead ? undefined : c.req.header("PAYMENT-SIGNATURE");
   if (header === undefined && find() !== undefined && serving.settlesNothing()) return answerUnsettled();
-  if (header === undefined) return refuse("unpaid", "PAYMENT-SIGNATURE header is required");
+  if (header === undefined)
+    return refuse("unpaid", `PAYMENT-SIGNATURE header is required${isHead ? ", with GET" : ""}`);
   const reading = readPayment(header, options.schemes);
   if (!reading.ok) return refuse("invalid", `invalid_payload: ${reading.message}`);
 
@@ -117,7 +122,7 @@ async function serve(
   // Looked up after the body, which a client may send slowly: what is sold by then counts.
   const route = find();
   const sent = { payment, fingerprint: requestFingerprint({ method, target, body }), client, memory };
-  if (route === undefined) return collect(c, { ...sent, key: `${method} ${path}` }, options, serving);
+  if (route === undefined) return collect(c, { ...sent, target, key: `${method} ${path}` }, options, serving);
   return buy(c, { ...sent, route, target, url: url(), body }, options, serving);
 }
 
@@ -170,12 +175,12 @@ async function buy(
 }
 
 /** A payment sent to a path that is not, or no longer, a route; `key` would be its route's. */
-type Claimed = Sent & Readonly<{ key: string }>;
+type Claimed = Sent & Readonly<{ target: string; key: string }>;
 
 /** Gives a payment what it bought while there was a route for it; anything else is not found. */
 async function collect(
   c: Context<AppVariables>,
-  { payment, fingerprint, client, memory, key }: Claimed,
+  { payment, fingerprint, client, memory, target, key }: Claimed,
   options: PaidRoutesOptions,
   serving: Serving,
 ): Promise<Response> {
@@ -192,10 +197,10 @@ async function collect(
     trace,
     work: () => Promise.resolve({ kind: "failed", status: 503, message: "the route is sold no more" }),
   });
-  if (outcome.kind === "other-request") return c.notFound();
+  if (outcome.kind === "other-request") return answerNoRoute(c, target, options.routes);
   if (outcome.kind === "invalid") {
     if (outcome.settlement !== undefined) c.header("PAYMENT-RESPONSE", encodePaymentResponseHeader(outcome.settlement));
-    return c.notFound();
+    return answerNoRoute(c, target, options.routes);
   }
   // Of these two the ledger knows that the request was for a route: no client can make up labels.
   if (outcome.kind === "sold" || outcome.kind === "pending") serving.metrics.count({ key }, outcome.kind);

@@ -15,6 +15,7 @@ import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { addPaidRoutes } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { keepResponses } from "./claims/retained-responses.ts";
+import { allowOtherOrigins } from "./other-requests.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { openSoldRoutes } from "./sold-routes.ts";
 import { boundSale, createClaimSearch, guardSale } from "./sale/guarded-sale.ts";
@@ -67,7 +68,8 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   );
 
   const client = findClientAddress(settings.listen);
-  const app = createApp({ bodyLimitBytes: settings.listen.bodyLimitBytes }, { log, metrics: registry });
+  const { bodyLimitBytes } = settings.listen;
+  const app = createApp({ bodyLimitBytes, crossOrigin: allowOtherOrigins }, { log, metrics: registry });
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
   addPaidRoutes(

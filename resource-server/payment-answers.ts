@@ -1,4 +1,4 @@
-import { encodePaymentRequiredHeader, encodePaymentResponseHeader, withPrivateCacheControl } from "@x402/core/http";
+import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from "@x402/core/http";
 import type { PaymentRequired, SettleResponse } from "@x402/core/types";
 import type { Route } from "./routes/route.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
@@ -25,7 +25,7 @@ const recoveryRetryAfterSeconds = "3";
  * | too much under way | 503, Retry-After |
  * | ledger can't be used now | 503, Retry-After; the same payment is safe to send |
  * | upstream failed or late, server stopping | 502, 504 or 503, nothing charged |
- * | upstream declined (4xx) | its answer, nothing charged |
+ * | upstream declined (4xx) | its answer, `no-store`, nothing charged |
  * | sold | the resource, PAYMENT-RESPONSE |
  *
  * Where the route is sold no more, what would be 402 or "for another request" is 404; PAYMENT-RESPONSE stays.
@@ -41,7 +41,7 @@ export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invali
     case "sold":
       return answerResource(outcome.response, outcome.settlement);
     case "declined":
-      return new Response(getBody(outcome.response), { ...buildInit(outcome.response) });
+      return answerUpstream(outcome.response, { "Cache-Control": "no-store" });
     case "failed":
       return answerJson(
         outcome.status,
@@ -78,6 +78,11 @@ export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invali
   }
 }
 
+/** Answers a method that a path is not sold by. */
+export function answerOtherMethod(allowed: readonly string[]): Response {
+  return answerJson(405, `this path is served by ${allowed.join(", ")}`, { Allow: allowed.join(", ") });
+}
+
 /** Answers a request without a payment while none could be settled: no client signs one then. */
 export function answerUnsettled(): Response {
   return answerJson(503, "payments can't be settled now, so none is requested; try again later.", {
@@ -104,14 +109,26 @@ export function requirePayment(route: Route, url: string, error: string, settlem
 }
 
 function answerResource(response: SoldResponse, settlement: SettleResponse): Response {
-  const answer = new Response(getBody(response), buildInit(response));
-  answer.headers.set("PAYMENT-RESPONSE", encodePaymentResponseHeader(settlement));
-  answer.headers.set("Cache-Control", withPrivateCacheControl(answer.headers.get("Cache-Control")));
-  return answer;
+  const given = response.headers.find(([name]) => name === "cache-control")?.[1];
+  return answerUpstream(response, {
+    "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement),
+    "Cache-Control": limitToClient(given ?? ""),
+  });
 }
 
-function buildInit({ status, headers }: SoldResponse): ResponseInit {
-  return { status, headers: headers.map(([name, value]) => [name, value]) };
+/** Takes out of a Cache-Control value what lets a shared cache give a response to who has not paid (RFC 9111, section 5.2.2). */
+function limitToClient(value: string): string {
+  const directives = value.split(",").map((directive) => directive.trim());
+  return [...directives.filter((one) => one !== "" && !/^(?:public|private|s-maxage)\b/i.test(one)), "private"].join(
+    ", ",
+  );
+}
+
+function answerUpstream(response: SoldResponse, own: Readonly<Record<string, string>>): Response {
+  const { status, headers } = response;
+  const answer = new Response(getBody(response), { status, headers: headers.map(([name, value]) => [name, value]) });
+  for (const [name, value] of Object.entries(own)) answer.headers.set(name, value);
+  return answer;
 }
 
 /** Returns the body, or null for a status without one (RFC 9110): such a response must be made without a body. */

@@ -32,6 +32,8 @@ export type AppOptions = Readonly<{
   bodyLimitBytes: number;
   /** Whether a Host header is accepted; absent: every one is. Others are answered 403. */
   isAllowedHost?: (header: string | undefined) => boolean;
+  /** What pages of other origins may do; absent: read nothing. */
+  crossOrigin?: MiddlewareHandler;
 }>;
 
 export type AppDependencies = Readonly<{
@@ -55,6 +57,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
     return next();
   });
   if (metrics !== undefined) app.use(measureRequests(metrics));
+  if (options.crossOrigin !== undefined) app.use(options.crossOrigin);
   if (mask !== undefined) app.use(maskAnswers(mask));
   if (options.isAllowedHost !== undefined) app.use(createHostCheck(options.isAllowedHost));
   app.use(limitBodies(options.bodyLimitBytes));

@@ -37,7 +37,7 @@ const routeBy = (offer: ReturnType<typeof offerBy>) =>
       description: z.string().max(1_000).optional(),
       mimeType: z
         .string()
-        .regex(/^[\w.+-]+\/[\w.+-]+$/, 'expected a media type, e.g. "application/json"')
+        .regex(/^[\w.+-]+\/[\w.+-]+(?:; *[\w.+-]+=[\w.+-]+)*$/, 'expected a media type, e.g. "application/json"')
         .optional(),
       upstream: httpUrl.optional(),
       token: z

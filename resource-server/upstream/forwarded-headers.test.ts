@@ -71,6 +71,8 @@ describe("forwardedHeaders", () => {
   });
 });
 
+const hosts = { requestedHost: "shop.test", upstreamHost: "api.shop.example" };
+
 describe("soldHeaders", () => {
   it("lets through what describes the resource, and nothing else", () => {
     const received = new Headers({
@@ -82,9 +84,38 @@ describe("soldHeaders", () => {
       "Transfer-Encoding": "chunked",
       Link: "x".repeat(8_193),
     });
-    expect(buildSoldHeaders(received)).toEqual([
+    expect(buildSoldHeaders(received, hosts)).toEqual([
       ["content-type", "text/plain"],
       ["etag", '"1"'],
     ]);
   });
+
+  it.each([
+    "http://127.0.0.1:4022/1",
+    "//10.0.0.7/1",
+    "\\\\10.0.0.7/1",
+    "http://2130706433/1",
+    "HTTP://[::1]:80/1",
+    "http://[::ffff:192.168.0.1]/",
+    "http://user@169.254.169.254/",
+    "https://api.shop.example/1",
+    "http://backend:8080/1",
+    "http://backend.shop.svc.cluster.local/1",
+    "https://other.example/?to=http://backend/1",
+    "http:// /",
+  ])("keeps %s back, which names an internal host", (url) => {
+    const link = `<https://shop.test/2>; rel="next", <${url}>; rel="prev"`;
+    expect(buildSoldHeaders(new Headers({ Location: url, Link: link }), hosts)).toEqual([]);
+  });
+
+  it.each(["/things/1", "1?x=2", "https://shop.test/a//b", "https://other.example:8443/1", "http://[2a00::1]/"])(
+    "lets %s through",
+    (url) => {
+      const given = buildSoldHeaders(new Headers({ Location: url, Link: `<${url}>; rel="next"` }), hosts);
+      expect(given).toEqual([
+        ["link", `<${url}>; rel="next"`],
+        ["location", url],
+      ]);
+    },
+  );
 });

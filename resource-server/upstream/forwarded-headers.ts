@@ -1,3 +1,4 @@
+import ipaddr from "ipaddr.js";
 import { requestTraceHeaders, type RequestTrace } from "#daemon/http/request-trace.ts";
 
 /** Origin of a request, for the upstream. */
@@ -100,10 +101,32 @@ const letThrough = [
 
 const headerBytesMax = 8_192;
 
-/** Builds the headers of an upstream's response that a client gets; one that is longer than 8 KiB is left out. */
-export function buildSoldHeaders(received: Headers): readonly (readonly [string, string])[] {
+/** Host that the client requested, and that of the upstream, which no response should give away. */
+export type ResponseHosts = Readonly<{ requestedHost: string; upstreamHost: string }>;
+
+/**
+ * Builds the headers of an upstream's response that a client gets. One that is longer than 8 KiB is left out, and one that names an internal
+ * host: no client can reach it, and it shows the seller's network.
+ */
+export function buildSoldHeaders(received: Headers, hosts: ResponseHosts): readonly (readonly [string, string])[] {
   return letThrough.flatMap((name) => {
     const value = received.get(name);
-    return value === null || value.length > headerBytesMax ? [] : [[name, value] as const];
+    if (value === null || value.length > headerBytesMax) return [];
+    return linking.has(name) && namesInternalHost(value, hosts) ? [] : [[name, value] as const];
+  });
+}
+
+/** Headers with URLs. */
+const linking = new Set(["link", "location"]);
+/** Names that only a private network resolves (RFC 6761, 6762, 8375, 9476, and Kubernetes'), and those without a dot. */
+const internalName = /^[^.]*$|\.(?:local|localhost|internal|home\.arpa|lan|svc)\.?$/;
+
+function namesInternalHost(value: string, { requestedHost, upstreamHost }: ResponseHosts): boolean {
+  return [...value.matchAll(/(?:^|[:<"=])[/\\]{2}([^/\\?#<>"\s]*)/g)].some(([, authority = ""]) => {
+    if (authority === requestedHost) return false;
+    const name = URL.parse(`http://${authority}`)?.hostname ?? "";
+    const address = name.replace(/^\[(.*)\]$/, "$1");
+    if (name === upstreamHost) return true;
+    return ipaddr.isValid(address) ? ipaddr.process(address).range() !== "unicast" : internalName.test(name);
   });
 }

@@ -63,7 +63,7 @@ export function createUpstream(
         signal: AbortSignal.any([signal, deadline]),
         ...(request.body === undefined ? {} : { body: request.body }),
       });
-      return await judgeResponse(response, request.route, (body) => room.read(body, options.responseLimitBytes));
+      return await judgeResponse(response, request, (body) => room.read(body, options.responseLimitBytes));
     } catch (error) {
       if (error instanceof NoRoomError) return { kind: "busy" };
       if (signal.aborted) return buildFailure(503, "the server is stopping");
@@ -77,7 +77,7 @@ export function createUpstream(
 
 async function judgeResponse(
   response: Response,
-  route: Route,
+  { route, origin }: PaidRequest,
   read: (body: Body) => Promise<Uint8Array<ArrayBuffer>>,
 ): Promise<UpstreamResult> {
   const { status } = response;
@@ -87,7 +87,8 @@ async function judgeResponse(
     await response.body?.cancel();
     return buildFailure(502, `the upstream answered ${status}`);
   }
-  const headers = new Headers([...buildSoldHeaders(response.headers)].map(([name, value]) => [name, value]));
+  const hosts = { requestedHost: origin.host, upstreamHost: route.upstream?.hostname ?? "" };
+  const headers = new Headers(buildSoldHeaders(response.headers, hosts).map(([name, value]) => [name, value]));
   if (sellable && route.mimeType !== undefined) {
     const given = headers.get("content-type");
     if (given !== null && readMediaType(given) !== readMediaType(route.mimeType)) {

@@ -1,13 +1,16 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
+import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleForBrowser, findChromium, startChromium } from "../support/page/chromium.ts";
 import { hastenService } from "../support/hastened-waits.ts";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
 import {
   openMarket,
   findOperationsUrl,
   payee,
+  payer,
   signPaymentFor,
   createTemporaryFolder,
   findUrl,
@@ -15,6 +18,7 @@ import {
 } from "../support/payments/shop.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 
+const executablePath = findChromium();
 let market: Market;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let shop: ServiceProcess;
@@ -39,6 +43,10 @@ async function raw(line: string, headers = ""): Promise<Readonly<{ status: numbe
   socket.write(`${line} HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n${headers}\r\n`);
   const answer = await text(socket);
   return { status: Number(answer.split(" ")[1]), answer };
+}
+
+function readOffers(answer: string) {
+  return decodePaymentRequiredHeader(/^payment-required: (.*)$/im.exec(answer)?.[1] ?? "").accepts;
 }
 
 describe("ways around the payment", () => {
@@ -70,7 +78,7 @@ describe("ways around the payment", () => {
   ])("%s reaches nothing", async (line) => {
     market.upstream.behave("data");
     const { status, answer } = await raw(line);
-    expect([400, 402, 404, 405, 501]).toContain(status);
+    expect([204, 400, 402, 404, 405, 501]).toContain(status);
     expect([answer.includes("sold"), market.upstream.hits()]).toEqual([false, 0]);
   });
 
@@ -91,7 +99,7 @@ describe("ways around the payment", () => {
   it("HEAD is not charged for a body that it would not get", async () => {
     const header = await signPaymentFor(`${findUrl(shop)}/data`);
     const before = await market.chain.balanceOf(payee.address);
-    expect((await raw("HEAD /data", `PAYMENT-SIGNATURE: ${header}\r\n`)).status).toBe(404);
+    expect((await raw("HEAD /data", `PAYMENT-SIGNATURE: ${header}\r\n`)).status).toBe(402);
     expect(await market.chain.balanceOf(payee.address)).toBe(before);
   });
 
@@ -108,7 +116,79 @@ describe("ways around the payment", () => {
   it("a body over the limit is refused before anything is charged", async () => {
     const { status, answer } = await raw("POST /api/info", "Content-Length: 1048577\r\n");
     expect([status, answer]).toEqual([413, expect.stringContaining("body larger than 1048576 bytes; send less")]);
+    expect(answer).toMatch(/^access-control-allow-origin: \*\r$/im);
   });
+});
+
+describe("HTTP on a route that is sold", () => {
+  it("names the offers to HEAD, without a body, and the methods of a path to another one", async () => {
+    const [head, get] = await Promise.all([raw("HEAD /data"), raw("GET /data")]);
+    expect([head.status, readOffers(head.answer)]).toEqual([402, readOffers(get.answer)]);
+    expect([head.answer.split("\r\n\r\n")[1], get.answer.split("\r\n\r\n")[1]]).toEqual([
+      "",
+      expect.stringMatching(/./),
+    ]);
+    const other = await raw("DELETE /data");
+    expect([other.status, other.answer]).toEqual([405, expect.stringMatching(/^allow: HEAD, GET, OPTIONS\r$/im)]);
+    expect((await raw("GET /api/info")).answer).toMatch(/^HTTP\/1.1 405 [^]*^allow: POST, OPTIONS\r$/im);
+    expect((await raw("PROPFIND /data?x=1")).status).toBe(405);
+    expect((await raw("DELETE /nothing")).status).toBe(404);
+  });
+
+  it("answers a preflight with what a page wants to send, and shows it the headers of a payment", async () => {
+    const preflight = await fetch(`${findUrl(shop)}/data`, {
+      method: "OPTIONS",
+      headers: {
+        Origin: "https://page.example",
+        "Access-Control-Request-Method": "GET",
+        "Access-Control-Request-Headers": "payment-signature,access-control-expose-headers",
+      },
+    });
+    const allows = (name: string) => preflight.headers.get(`Access-Control-Allow-${name}`)?.toLowerCase();
+    expect([preflight.status, allows("Origin"), allows("Headers")]).toEqual([
+      204,
+      "*",
+      "payment-signature,access-control-expose-headers",
+    ]);
+    expect(allows("Methods")?.split(",")).toContain("get");
+    for (const path of ["/data", "/free", "/health"]) {
+      const { headers } = await fetch(`${findUrl(shop)}${path}`);
+      expect([path, headers.get("Access-Control-Allow-Origin")]).toEqual([path, "*"]);
+      expect(headers.get("Access-Control-Expose-Headers")).toMatch(/PAYMENT-REQUIRED,PAYMENT-RESPONSE/);
+    }
+  });
+
+  it.each([
+    ["data", "public, s-maxage=60, max-age=9", 200, "max-age=9, private"],
+    ["data", 'Private="x", no-store', 200, "no-store, private"],
+    ["declined", "public, max-age=600", 404, "no-store"],
+  ] as const)("lets no shared cache keep %s with Cache-Control: %s", async (behaviour, given, status, sent) => {
+    const type = "Application/JSON; charset=utf-8";
+    market.upstream.behave(behaviour, { "Cache-Control": given, "Content-Type": type, Location: market.upstream.url });
+    const url = `${findUrl(shop)}/data`;
+    const { headers, ...response } = await fetch(url, {
+      headers: { "PAYMENT-SIGNATURE": await signPaymentFor(url) },
+    }).then((answer) => ({ status: answer.status, headers: answer.headers }));
+    expect([response.status, headers.get("Cache-Control"), headers.get("Location")]).toEqual([status, sent, null]);
+    expect(headers.get("Content-Type")).toBe(type);
+  });
+
+  it.skipIf(executablePath === undefined)(
+    "sells to a page of another origin, by @x402/fetch in its browser",
+    async () => {
+      market.upstream.behave("data");
+      await using chromium = await startChromium(executablePath ?? "");
+      const page = await chromium.browser.newPage();
+      await page.goto(market.upstream.url);
+      await page.addScriptTag({ content: await bundleForBrowser(new URL("page-buyer.main.ts", import.meta.url)) });
+      const order = { url: `${findUrl(shop)}/data`, key: payer.privateKey, asset: market.chain.token };
+      const bought = await page.evaluate(`buy(${JSON.stringify(order)})`);
+      expect(bought).toEqual({
+        unpaid: { status: 402, amount: "10000" },
+        paid: { status: 200, body: { sold: expect.any(Number) }, success: true },
+      });
+    },
+  );
 });
 
 describe("what the server answers itself", () => {

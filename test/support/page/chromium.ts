@@ -1,4 +1,6 @@
+import { fileURLToPath } from "node:url";
 import { chromium, type Browser } from "playwright-core";
+import { build } from "rolldown";
 import { findProgram } from "../find-program.ts";
 
 /** The one without the browser's own windows first: each context of a whole Chromium is a window, which costs ten times what a page of the status page does. */
@@ -16,4 +18,17 @@ export async function startChromium(executablePath: string): Promise<AsyncDispos
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
   });
   return { browser, [Symbol.asyncDispose]: () => browser.close() };
+}
+
+/** Bundles a module, and what it imports, as a script for a page. */
+export async function bundleForBrowser(module: URL): Promise<string> {
+  const input = fileURLToPath(module);
+  const { output } = await build({
+    input,
+    write: false,
+    platform: "browser",
+    output: { format: "iife" },
+    logLevel: "silent",
+  });
+  return output[0].code;
 }

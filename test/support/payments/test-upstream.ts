@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** Behaviour of the upstream from now on; `data` unless a test says otherwise. */
-type UpstreamBehaviour = "data" | "held" | "error" | "hang" | "large" | "largest" | "too large";
+type UpstreamBehaviour = "data" | "held" | "error" | "hang" | "large" | "largest" | "too large" | "declined";
 
 /** An upstream that counts what reaches it. */
 export type TestUpstream = AsyncDisposable &
@@ -10,7 +10,8 @@ export type TestUpstream = AsyncDisposable &
     url: string;
     hits: () => number;
     seen: string[];
-    behave: (behaviour: UpstreamBehaviour) => void;
+    /** Behaves so from now on, and sends these headers with each answer. */
+    behave: (behaviour: UpstreamBehaviour, headers?: Readonly<Record<string, string>>) => void;
     /** Answers the requests that are held. */
     letGo: () => void;
     /** Ends what is under way without an answer. */
@@ -27,10 +28,13 @@ export async function startUpstream(): Promise<TestUpstream> {
   const seen: string[] = [];
   const held: (() => void)[] = [];
   let behaviour: UpstreamBehaviour = "data";
+  let extra: Readonly<Record<string, string>> = {};
   const server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);
     if (behaviour === "hang") return;
     response.setHeader("Content-Type", "application/json");
+    for (const [name, value] of Object.entries(extra)) response.setHeader(name, value);
+    if (behaviour === "declined") return void response.writeHead(404).end('{"error":"none"}');
     if (behaviour === "error") return void response.writeHead(500).end('{"secret":"stack trace"}');
     if (behaviour === "large") return void response.end(JSON.stringify("x".repeat(largeBytes)));
     if (behaviour === "largest") return void response.end(Buffer.alloc(largestBytes, " "));
@@ -44,8 +48,9 @@ export async function startUpstream(): Promise<TestUpstream> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     hits: () => seen.length,
     seen,
-    behave(next) {
+    behave(next, headers = {}) {
       behaviour = next;
+      extra = headers;
       seen.length = 0;
     },
     letGo: () => {
