@@ -1,6 +1,6 @@
 import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
 import { systemClock } from "#daemon/clock.ts";
-import { createApp } from "#daemon/http/app.ts";
+import { createApp, type App } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
@@ -8,6 +8,8 @@ import { operationsApi } from "#daemon/http/operations-api.ts";
 import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
 import { MemoryBudget, deriveMemoryBounds, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
 import type { Service } from "#daemon/service.ts";
+import { servicePageApi } from "#status/status-api.ts";
+import { addServicePage, type ServicePageSources } from "#status/page/service-page.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readApiKeys, refuseServingAnybody } from "./callers/api-keys.ts";
 import { boundVerifications } from "./callers/verification-bound.ts";
@@ -15,7 +17,7 @@ import { createFacilitator } from "./facilitator.ts";
 import { facilitatorApi } from "./facilitator-api.ts";
 import { addFacilitatorRoutes } from "./http.ts";
 import { defaultLedgerPath } from "./settlement/ledger/open-ledger.ts";
-import { facilitatorSettings } from "./settings.ts";
+import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
 
@@ -34,7 +36,6 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const port = followPort(signal);
     const readiness = () => judgeReadiness({ ...service.readiness().checks, payments: port.check() });
     const connections = resources.use(boundProcessConnections(listen, { metrics }));
-    const api = { title: "Gatehouse facilitator", description: "For operators.", operations: operationsApi };
     // Before the port for payments, so that it outlives it: a stop is seen here while settlements under way are answered.
     const operations = resources.use(
       await listenForOperations(
@@ -43,7 +44,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
           setting: nameSetting("operations"),
           connections: connections.operators(),
         },
-        { log, metrics, readiness, mask, configuration, api },
+        { log, metrics, readiness, mask, configuration, api, addPage: createPage(settings, service) },
       ),
     );
     const app = createApp(listen, { log, metrics, mask });
@@ -70,6 +71,18 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     return { urls: { facilitator: payments.url, "facilitator-operations": operations.url } };
   },
 };
+
+const api = {
+  title: "Gatehouse facilitator",
+  description: "For operators.",
+  operations: [...operationsApi, ...servicePageApi],
+};
+
+function createPage({ chain, operations }: FacilitatorSettings, { signer }: Readonly<{ signer: string }>) {
+  const tags = ["settles x402 payments", `signer ${signer}`];
+  const page = { service: "facilitator", tags, chainId: chain.id, pages: operations.pages } as const;
+  return (app: App, sources: ServicePageSources) => addServicePage(app, page, sources);
+}
 
 function nameSetting(section: "listen" | "operations"): string {
   return toEnvironmentName("facilitator", [section, "port"]);

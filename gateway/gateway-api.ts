@@ -1,11 +1,11 @@
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import type { Api } from "#daemon/http/open-api.ts";
-import { describeStatusOperation } from "#status/status-api.ts";
+import { describeStatusOperation, nodePageShape, pageOperation } from "#status/status-api.ts";
 
 /** API of the operators' listener of a standalone gateway. Its RPC describes itself by `rpc.discover`. */
 export const gatewayApi: Api = {
   title: "Gatehouse gateway",
   description:
     "How a node is, as its gateway sees it. For operators; the RPC itself is described by rpc.discover (OpenRPC).",
-  operations: [...operationsApi, describeStatusOperation()],
+  operations: [...operationsApi, describeStatusOperation(nodePageShape), pageOperation],
 };

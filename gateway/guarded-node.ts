@@ -18,7 +18,7 @@ import { boundProcessConnections } from "#daemon/http/connections/connection-bud
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { isAnswering, type NodeFacts } from "#health/node-health.ts";
-import type { ConditionReport } from "#status/condition.ts";
+import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { watchCalls } from "./calls-watch.ts";
 import { deriveFilesCondition } from "./files-condition.ts";
 import { startGateway, type Gateway, type GatewayUrls } from "./gateway.ts";
@@ -44,6 +44,23 @@ export type GuardedNodeDependencies = Readonly<{
   events: EventLog;
   settingNames: SettingNames;
 }>;
+
+/** Lists the conditions of a guarded node that the settings have watched; each is looked at soon after the start. */
+export function listGuardedConditions({
+  health,
+  lag,
+  certificate,
+}: Pick<GuardedNodeSettings, "health" | "lag" | "certificate">): readonly ConditionType[] {
+  return [
+    "RpcAnswering",
+    "ChainIdExpected",
+    "HeightAdvancing",
+    ...(lag.references.length > 0 ? (["HeightCurrent"] as const) : []),
+    ...(health.webSocket ? (["WebSocketAnswering"] as const) : []),
+    "GatewayServing",
+    ...(certificate.urls.length > 0 ? (["CertificateValid"] as const) : []),
+  ];
+}
 
 /** A node under watch, with the gateway before it. */
 export type GuardedNode = Readonly<{

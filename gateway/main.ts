@@ -4,14 +4,20 @@ import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { findChainTraits } from "#daemon/chain-traits.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createSettingNames } from "./settings/names.ts";
-import { guardNode } from "./guarded-node.ts";
-import { describeNodeStatus } from "#health/node-status.ts";
+import { guardNode, listGuardedConditions } from "./guarded-node.ts";
+import { judgeVerdict } from "#status/verdict.ts";
+import { addAssets } from "#status/page/static-routes.ts";
 import { createRecentEvents } from "#status/event-log.ts";
+import { describeNodePage } from "./page/node-page.ts";
+import { createPageState, watchPageState } from "./page/page-state.ts";
 import { gatewayApi } from "./gateway-api.ts";
 import { gatewaySettings, type GatewayAloneSettings } from "./settings.ts";
 
 /** The gateway before any EVM node: its RPC is watched and guarded, and nothing else of the node is touched. */
 export const gateway: Service<typeof gatewaySettings.schema> = { definition: gatewaySettings, start };
+
+/** What only a sidecar knows. */
+const noFigures = { restarts: undefined, disk: undefined };
 
 async function start(settings: GatewayAloneSettings, context: ServiceContext) {
   const { node, health, lag, certificate, listen, log: _, shutdown: __, ...own } = settings;
@@ -24,18 +30,20 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
     { node: { httpUrl, webSocketUrl, chainId, batchCallsMax }, health, lag, certificate, listen, gateway: own },
     { context, clock, events, settingNames: names },
   );
-  const { board, charts, operations, urls } = guarded;
-  const shownNode = { name: new URL(httpUrl).host, httpUrl };
-  const sources = { board, health: guarded.health.current, clock };
-  operations.get("/status", (c) =>
-    c.json(
-      { ...describeNodeStatus(shownNode, sources), events: events.list(), charts: { heights: charts.heights.list() } },
-      200,
-      {
-        "Cache-Control": "no-store",
-      },
-    ),
-  );
+  const { board, charts, operations, traffic, urls } = guarded;
+  const scope = { mode: "enforce", watched: listGuardedConditions(settings) } as const;
+  const sources = { board, charts, traffic, clock, health: guarded.health.current, pruningOldAfterMs: 0 };
+  const judged = { ...sources, verdict: () => judgeVerdict(board.list(), scope) };
+  const state = createPageState(judged);
+  context.resources.use(watchPageState(state, context));
+  const page = { name: new URL(httpUrl).host, httpUrl, service: "gateway", pages: listen.pages } as const;
+  const options = { ...page, blockOldAfterMs: health.staleAfterMs };
+  const shown = { ...judged, events, state, figures: () => noFigures, advise: () => ({ steps: [] }) };
+  operations.get("/status", (c) => {
+    const status = describeNodePage(options, shown);
+    return c.json({ ...status, charts: { heights: charts.heights.list() } }, 200, { "Cache-Control": "no-store" });
+  });
+  addAssets(operations, "status/page/assets");
   addOpenApiRoute(operations, gatewayApi);
   const listener = context.resources.use(
     await listenHttp(operations, {

@@ -10,6 +10,7 @@ import {
   seconds,
   yesOrNo,
 } from "#daemon/settings/types.ts";
+import { pageLinks } from "#daemon/http/page-links.ts";
 import { warnBeforeDays } from "#daemon/http/certificate-faults.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { stackServices } from "#daemon/stack-services.ts";
@@ -20,6 +21,7 @@ export const listenSection = section({
   port: port.default(stackServices.sidecar.ports.status).describe("Port of the health, metrics and status listener"),
   allowedHosts,
   requestTimeoutMs: milliseconds.default(5_000).describe("How long a client may take to send a request"),
+  pages: pageLinks,
 });
 
 /** Settings of the watch of any node's RPC. */

@@ -24,7 +24,7 @@ const copied = [
   "policies/PulumiPolicy.yaml",
   "policies/package.json",
   "sidecar/overview/assets",
-  "sidecar/page/assets",
+  "status/page/assets",
 ] as const;
 
 rmSync(dist, { recursive: true, force: true });

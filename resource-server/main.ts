@@ -1,5 +1,5 @@
 import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
-import { createApp } from "#daemon/http/app.ts";
+import { createApp, type App } from "#daemon/http/app.ts";
 import { FairPlaces } from "#daemon/fair-places.ts";
 import { createFetch } from "#daemon/http/fetch.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
@@ -8,6 +8,7 @@ import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
 import { MemoryBudget, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
 import { findClientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
+import { addServicePage, type ServicePageSources } from "#status/page/service-page.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { defaultLedgerPath, openClaimLedger } from "./claims/open-claim-ledger.ts";
 import { createDrainSignal } from "./drain-time.ts";
@@ -52,18 +53,22 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const responses = keepResponses({ bytesMax: settings.ledger.responseBytes }, ledger);
   const port = followPort(context.signal);
   const readiness = () =>
-    judgeReadiness({
-      facilitator: facilitation.readiness(),
-      ledger: claims.readiness(),
-      sales: port.check(),
-    });
+    judgeReadiness({ facilitator: facilitation.readiness(), ledger: claims.readiness(), sales: port.check() });
   const connections = resources.use(boundProcessConnections(settings.listen, { metrics: registry }));
   const api = describeResourceServerApi(settings, { sellsTokens: issuer !== undefined });
   // Before the port that sells, so that it outlives it: a stop is seen here while purchases under way are finished.
   const operations = resources.use(
     await listenForOperations(
       { ...settings.operations, setting: nameSetting("operations", "port"), connections: connections.operators() },
-      { log, metrics: registry, readiness, mask, configuration: context.configuration, api },
+      {
+        log,
+        metrics: registry,
+        readiness,
+        mask,
+        configuration: context.configuration,
+        api,
+        addPage: createPage(settings),
+      },
     ),
   );
 
@@ -100,6 +105,12 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   port.opened();
   context.leaves(async () => void (await Promise.all([operations.leave(), listener.leave()])));
   return { urls: { "resource-server": listener.url, "resource-server-operations": operations.url } };
+}
+
+function createPage({ chain, payTo, operations }: ResourceServerSettings) {
+  const tags = ["sells HTTP routes by x402", `paid to ${payTo}`];
+  const page = { service: "resource-server", tags, chainId: chain.id, pages: operations.pages } as const;
+  return (app: App, sources: ServicePageSources) => addServicePage(app, page, sources);
 }
 
 /** Sells within the bounds of payments under way, of which half at most may be without a verdict. */

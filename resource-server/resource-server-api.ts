@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import type { Api, ApiOperation } from "#daemon/http/open-api.ts";
+import { servicePageApi } from "#status/status-api.ts";
 import type { ResourceServerSettings } from "./settings.ts";
 
 /** Describes what the resource server answers by itself, at its port for operators and at the one that sells; what is sold is not in it. */
@@ -24,7 +25,7 @@ export function describeResourceServerApi(
     title: "Gatehouse resource server",
     description:
       "For operators. What is sold stands in the routes file, each route at the port that sells: unpaid requests are answered 402 with PAYMENT-REQUIRED (x402 version 2).",
-    operations: [...operationsApi, ...selling],
+    operations: [...operationsApi, ...servicePageApi, ...selling],
   };
 }
 

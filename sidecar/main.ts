@@ -3,7 +3,7 @@ import type { Service, ServiceContext } from "#daemon/service.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
-import { guardNode } from "#gateway/guarded-node.ts";
+import { guardNode, listGuardedConditions } from "#gateway/guarded-node.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
@@ -84,21 +84,13 @@ function needsEngine({ restart, nodeCli }: SidecarSettings): boolean {
 
 /** Lists the conditions that the settings have the sidecar watch; each is looked at soon after the start. */
 function listWatchedConditions({
-  health,
-  lag,
-  certificate,
   pushgateway,
   volume,
   upgrade,
+  ...guarded
 }: SidecarSettings): readonly ConditionType[] {
   return [
-    "RpcAnswering",
-    "ChainIdExpected",
-    "HeightAdvancing",
-    ...listIf(lag.references.length > 0, "HeightCurrent"),
-    ...listIf(health.webSocket, "WebSocketAnswering"),
-    "GatewayServing",
-    ...listIf(certificate.urls.length > 0, "CertificateValid"),
+    ...listGuardedConditions(guarded),
     "StateKept",
     "ConfigValid",
     "UpkeepCurrent",

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { checkBody, operationsApi } from "#daemon/http/operations-api.ts";
 import { errorBody, type Api, type ApiAnswer, type ApiOperation } from "#daemon/http/open-api.ts";
-import { describeStatusOperation } from "#status/status-api.ts";
-import { statusHeadline, statusVerdict } from "#status/status-shapes.ts";
+import { describeStatusOperation, nodePageShape, pageOperation } from "#status/status-api.ts";
 import {
   adoptAnswer,
   adoptRequest,
@@ -33,17 +32,7 @@ const startupz: ApiOperation = {
 };
 
 const page: readonly ApiOperation[] = [
-  {
-    method: "get",
-    path: "/",
-    summary: "The status as a page",
-    answers: {
-      200: {
-        description: "HTML; its parts are under /page/",
-        text: "text/html",
-      },
-    },
-  },
+  pageOperation,
   {
     method: "get",
     path: "/runbooks/{name}",
@@ -114,22 +103,10 @@ const control: readonly ApiOperation[] = [
   }),
 ];
 
-const failure = z.object({ type: z.string(), reason: z.string(), title: z.string(), message: z.string() });
-
-const incident = failure.extend({
-  severity: z.enum(["critical", "working", "warning", "unknown"]),
-  since: z.iso.datetime(),
-  steps: z.array(z.object({ text: z.string(), command: z.string().optional() })).describe("What to do, in order"),
-  runbook: z.string().optional().describe("Path of its runbook on this listener"),
-  consequences: z.array(failure).describe("What fails because of it"),
-});
-
 /** Describes the API of the sidecar's listener for operators; with a control token, the control routes too. */
 export function describeSidecarApi({ isControlled }: Readonly<{ isControlled: boolean }>): Api {
   const status = describeStatusOperation({
-    verdict: statusVerdict,
-    headline: statusHeadline,
-    incidents: z.array(incident).describe("One for each root cause, the most urgent first"),
+    ...nodePageShape,
     mode: z.enum(["adopt", "enforce", "observe"]),
     plan: controlView.shape.plan,
     actions: z

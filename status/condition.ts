@@ -206,7 +206,7 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
     right: "The sidecar may act on this node, or only observes",
     wrong: "The sidecar waits for your approval",
   },
-  Unheld: { right: "No hold is in force", wrong: "Held: the sidecar does not act" },
+  Unheld: { right: "The sidecar is not paused", wrong: "Paused: the sidecar does not act" },
 };
 
 /** Reasons whose title says more than that of their status. */

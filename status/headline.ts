@@ -5,11 +5,13 @@ import { servesTraffic, type Verdict } from "./verdict.ts";
 /** First words of the page: a state in two or three words; then its cause, and what the sidecar does about it, in a sentence or two. */
 export type Headline = Readonly<{ state: HeadlineState; cause: string }>;
 
+type PausedState = "Paused after a failed restart" | "Paused after a failed upgrade";
+
 export type HeadlineState =
   | "Healthy"
   | "Node down"
-  | "Held"
-  | "Waiting for adopt"
+  | PausedState
+  | "Waiting for your approval"
   | "Serving, with a fault"
   | "Upgrading the node"
   | "Restarting the node"
@@ -34,11 +36,14 @@ export function writeHeadline(
     case "down":
       return { state: "Node down", cause: `${why}${doing}${others}` };
     case "held":
-      return { state: serves ? "Held" : "Node down", cause: `${describeHold(serves)} ${why}${others}` };
+      return {
+        state: serves ? findPausedState(conditions) : "Node down",
+        cause: `${describeHold(serves)} ${why}${others}`,
+      };
     case "waiting":
       return {
-        state: "Waiting for adopt",
-        cause: "The node serves. Gatehouse has changed nothing and waits for your approval.",
+        state: "Waiting for your approval",
+        cause: "The node serves. Gatehouse has changed nothing yet.",
       };
     case "working": {
       const isUpgrading = conditions.some(({ reason }) => reason === "Upgrading");
@@ -53,6 +58,11 @@ export function writeHeadline(
     case "unknown":
       return describeUnknown(verdict, conditions, `${why}${others}`);
   }
+}
+
+function findPausedState(conditions: readonly Condition[]): PausedState {
+  const isUpgrade = conditions.some(({ type, status }) => type === "UpgradeProved" && status === "False");
+  return isUpgrade ? "Paused after a failed upgrade" : "Paused after a failed restart";
 }
 
 function describeHold(serves: boolean): string {

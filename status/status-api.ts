@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ApiOperation } from "#daemon/http/open-api.ts";
 import { conditionTypes } from "./condition.ts";
-import { statusNode } from "./status-shapes.ts";
+import { statusHeadline, statusNode, statusPayments, statusVerdict } from "./status-shapes.ts";
 
 const condition = z.object({
   type: z.enum(conditionTypes),
@@ -13,6 +13,62 @@ const condition = z.object({
 });
 
 const event = z.object({ at: z.iso.datetime(), kind: z.string(), message: z.string(), why: z.string().optional() });
+
+const failure = z.object({ type: z.string(), reason: z.string(), title: z.string(), message: z.string() });
+
+const incident = failure.extend({
+  severity: z.enum(["critical", "working", "warning", "unknown"]),
+  since: z.iso.datetime(),
+  steps: z.array(z.object({ text: z.string(), command: z.string().optional() })).describe("What to do, in order"),
+  runbook: z.string().optional().describe("Path of its runbook on this listener"),
+  consequences: z.array(failure).describe("What fails because of it"),
+});
+
+const links = {
+  pages: z.array(z.object({ name: z.string(), url: z.string() })).describe("Pages that this one links to"),
+};
+
+/** Fields of a node's `/status` that its page is drawn from. */
+export const nodePageShape = {
+  ...links,
+  verdict: statusVerdict,
+  headline: statusHeadline,
+  incidents: z.array(incident).describe("One for each root cause, the most urgent first"),
+};
+
+/** The page of any service. */
+export const pageOperation: ApiOperation = {
+  method: "get",
+  path: "/",
+  summary: "The status as a page",
+  answers: { 200: { description: "HTML; its parts are under /page/", text: "text/html" } },
+};
+
+/** The page of a service without a node, and what it is drawn from. */
+export const servicePageApi: readonly ApiOperation[] = [
+  {
+    method: "get",
+    path: "/status",
+    summary: "How the service is, and the payments of the last hour",
+    answers: {
+      200: {
+        description: "As its page shows it",
+        body: z.object({
+          ...links,
+          at: z.iso.datetime(),
+          service: z.string(),
+          tags: z.array(z.string()),
+          right: z.boolean(),
+          verdict: statusVerdict,
+          headline: statusHeadline,
+          conditions: z.array(condition.pick({ title: true, status: true, message: true })),
+          figures: z.object({ payments: statusPayments }),
+        }),
+      },
+    },
+  },
+  pageOperation,
+];
 
 /** Describes `GET /status`, with a service's fields besides those of every node. */
 export function describeStatusOperation(more: z.ZodRawShape = {}): ApiOperation {

@@ -41,7 +41,20 @@ export const statusHeadline = z.object({
 
 const dated = { at: z.iso.datetime(), old: z.boolean() };
 
-/** The figures of a sidecar's `/status`; what is not known is absent. */
+/** Payments as a facilitator or a resource server counts them: of the last hour, or of as much of it as was seen. */
+export const statusPayments = z.object({
+  service: z.string(),
+  pending: z.number(),
+  settled: z.number(),
+  refused: z.array(z.object({ reason: z.string(), count: z.number() })).describe("Most frequent first"),
+  unpaid: z.number().describe("Requests without a payment, answered 402"),
+  overMs: z.number().describe("Time that the counts cover"),
+  balance: z.number().optional().describe("What the signer holds for gas"),
+  balanceUnit: z.string(),
+  balanceDays: z.number().optional().describe("Days that it lasts at the rate of that time"),
+});
+
+/** The figures of a `/status`; what is not known is absent. */
 export const statusFigures = z.object({
   lastBlock: z.object({ height: z.number(), ...dated }).optional(),
   rpc: z.object({ latencyMs: z.number().optional(), failure: z.string().optional(), ...dated }).optional(),
@@ -50,6 +63,7 @@ export const statusFigures = z.object({
     .optional(),
   restarts: z.object({ left: z.number(), perHour: z.number() }).optional(),
   disk: z.object({ freeRatio: z.number(), freeBytes: z.number(), ...dated }).optional(),
+  payments: statusPayments.optional(),
 });
 
 /** Reads the first words of a status, as the page has them. A sidecar of an earlier release gives a verdict alone, and a gateway that runs alone not even that. Pure. */

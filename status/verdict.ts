@@ -107,7 +107,7 @@ function buildHeldVerdict(serves: boolean): Verdict {
   const message =
     "A restart or an upgrade went wrong, and the sidecar changes nothing more until you let it. " +
     (serves ? "The node serves meanwhile." : "The node does not serve.");
-  return { level: "held", title: "Held: the node needs you", message };
+  return { level: "held", title: "Paused: the node needs you", message };
 }
 
 const waiting: Verdict = {

@@ -11,6 +11,8 @@ export type ChainFacts = Readonly<{
   httpUrl: string;
   webSocketUrl: string;
   version: string;
+  /** Name under which the node pushes its metrics. */
+  jobName: string | undefined;
 }>;
 
 /** The devnet's settings in the embedded stack. */
@@ -46,6 +48,7 @@ export function buildSidecarEnvironment(
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: chain.httpUrl,
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: chain.webSocketUrl,
     GATEHOUSE_SIDECAR_NODE_CHAIN_ID: String(chain.chainId),
+    ...(chain.jobName === undefined ? {} : { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: chain.jobName }),
     GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: pushgatewayUrl,
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: sidecar,
     // The node is the stack's own, created a moment ago: no person has to confirm anything.

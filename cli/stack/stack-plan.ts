@@ -1,7 +1,7 @@
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
 import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
-import { listScrapedServices, stackServices, type ScrapedService } from "#daemon/stack-services.ts";
+import { isOperatedService, listScrapedServices, stackServices, type ScrapedService } from "#daemon/stack-services.ts";
 import type { DevnetSettings } from "#devnet/prepared-node.ts";
 import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
 import { devnetSettings } from "#devnet/settings.ts";
@@ -46,6 +46,8 @@ export type StackPlanOptions = Readonly<{
   signerKeyFile: string;
   /** The person's own environment; it wins over the stack's variables. */
   env: Variables;
+  /** Port of the page about all services. */
+  overview?: number | undefined;
 }>;
 
 /**
@@ -53,7 +55,7 @@ export type StackPlanOptions = Readonly<{
  *
  * @throws {SettingsError} when a service's variables are wrong.
  */
-export function planStack({ directory, accounts, signerKeyFile, env }: StackPlanOptions): StackPlan {
+export function planStack({ directory, accounts, signerKeyFile, env, overview }: StackPlanOptions): StackPlan {
   const pushgatewayEnv = buildChildEnvironment(buildPushgatewayEnvironment(directory), env);
   const pushgateway = readSettings(pushgatewaySettings, { env: pushgatewayEnv }).listen;
   const upstreamEnv = buildChildEnvironment({}, env);
@@ -61,13 +63,7 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
   const devnetEnv = buildChildEnvironment(buildDevnetEnvironment(directory, embeddedMnemonic, pushgateway), env);
   const devnet = readSettings(devnetSettings, { env: devnetEnv });
   const { node } = devnet;
-  const chain: ChainFacts = {
-    chainId: devnet.chain.id,
-    token: tokenAddress,
-    httpUrl: `http://${formatAuthority(node.listenHost, node.httpPort)}`,
-    webSocketUrl: `ws://${formatAuthority(node.listenHost, node.webSocketPort)}`,
-    version: node.version,
-  };
+  const chain = describeChain(devnet);
   const sidecarEnv = buildChildEnvironment(buildSidecarEnvironment(directory, chain, formatUrl(pushgateway)), env);
   const sidecar = readSettings(sidecarSettings, { env: sidecarEnv });
   const facilitatorEnv = buildChildEnvironment(buildFacilitatorEnvironment(directory, chain, signerKeyFile), env);
@@ -81,6 +77,11 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
     facilitator: facilitator.operations,
     "resource-server": resourceServer.operations,
   };
+  const targets = listScrapedServices().flatMap((service) => {
+    const listener = scraped[service];
+    return listener === undefined ? [] : [buildScrapeTarget(service, listener)];
+  });
+  const pages = listPages(targets, overview);
   return {
     chain,
     devnet,
@@ -108,18 +109,33 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
         "port",
       ]),
     ],
-    scraped: listScrapedServices().flatMap((service) => {
-      const listener = scraped[service];
-      return listener === undefined ? [] : [buildScrapeTarget(service, listener)];
-    }),
+    scraped: targets,
     environments: {
       pushgateway: pushgatewayEnv,
       upstream: upstreamEnv,
-      sidecar: sidecarEnv,
-      facilitator: facilitatorEnv,
-      "resource-server": resourceServerEnv,
+      sidecar: { GATEHOUSE_SIDECAR_LISTEN_PAGES: pages, ...sidecarEnv },
+      facilitator: { GATEHOUSE_FACILITATOR_OPERATIONS_PAGES: pages, ...facilitatorEnv },
+      "resource-server": { GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PAGES: pages, ...resourceServerEnv },
     },
   };
+}
+
+function describeChain({ node, monitor, chain }: DevnetSettings): ChainFacts {
+  return {
+    chainId: chain.id,
+    token: tokenAddress,
+    httpUrl: `http://${formatAuthority(node.listenHost, node.httpPort)}`,
+    webSocketUrl: `ws://${formatAuthority(node.listenHost, node.webSocketPort)}`,
+    version: node.version,
+    jobName: monitor.jobName,
+  };
+}
+
+/** Lists the pages of the stack, by which each links the others. */
+function listPages(targets: readonly ScrapeTarget[], overview: number | undefined): string {
+  const services = targets.filter(({ service }) => isOperatedService(service));
+  const pages = services.map(({ service, host, port }) => `${service}=http://${formatAuthority(host, port)}/`);
+  return [...(overview === undefined ? [] : [`overview=http://127.0.0.1:${overview}/`]), ...pages].join(",");
 }
 
 type Listener = Readonly<{ host: string; port: number }>;

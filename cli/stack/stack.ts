@@ -126,7 +126,7 @@ async function startAndBuy(
   const accounts = deriveEmbeddedAccounts();
   const signerKeyFile = await writeKeyFile(directory.keys, "signer", accounts.signer);
   const clientKeyFile = await writeKeyFile(directory.keys, "client", accounts.client);
-  const plan = planStack({ directory, accounts, signerKeyFile, env });
+  const plan = planStack({ directory, accounts, signerKeyFile, env, overview });
   await requireFreePorts([...plan.ports, ...listExtraPorts({ observe, overview })]);
   await writeFile(directory.routes, renderRoutesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream), {
     mode: 0o600,

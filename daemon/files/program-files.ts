@@ -6,7 +6,7 @@ import * as sea from "node:sea";
 const root = join(import.meta.dirname, "../..");
 
 /** Folders whose files are read while Gatehouse runs; the single executable has them in itself, under these paths. */
-export const programFolders = ["docs/runbooks", "sidecar/overview/assets", "sidecar/page/assets"] as const;
+export const programFolders = ["docs/runbooks", "sidecar/overview/assets", "status/page/assets"] as const;
 
 /** One of them. */
 export type ProgramFolder = (typeof programFolders)[number];

@@ -37,12 +37,19 @@ export async function listenForOperations(
     log,
     mask,
     api,
+    addPage,
     ...sources
   }: OperationsSources &
-    Readonly<{ log: Logger; mask: Mask; /** Description that it serves at `/openapi.json`. */ api: Api }>,
+    Readonly<{
+      log: Logger;
+      mask: Mask;
+      /** Description that it serves at `/openapi.json`. */ api: Api;
+      /** Adds the service's page. */ addPage?: (app: App, sources: OperationsSources) => void;
+    }>,
 ): Promise<LeavingListener> {
   const app = createApp({ bodyLimitBytes, isAllowedHost: createAllowedHostCheck(options) }, { log, mask });
   addOperationsRoutes(app, sources);
+  addPage?.(app, sources);
   addOpenApiRoute(app, api);
   return listenHttp(app, options);
 }

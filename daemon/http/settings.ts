@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { pageLinks } from "./page-links.ts";
 import { positiveInteger, yesOrNo, allowedHosts, host, milliseconds, port } from "../settings/types.ts";
 import { section } from "../settings/settings.ts";
 
@@ -76,10 +77,13 @@ export function defineOperationsSettings(options: Readonly<{ port: number; nothi
     host: host
       .default("127.0.0.1")
       .describe(`Address of the health and metrics listener; nothing is ${options.nothing} there`),
-    port: port.default(options.port).describe("Port of the health and metrics listener: /livez, /readyz, /metrics"),
+    port: port
+      .default(options.port)
+      .describe("Port of the health and metrics listener: /livez, /readyz, /metrics, and at / a page"),
     allowedHosts,
     requestTimeoutMs: milliseconds
       .default(5_000)
       .describe("How long a client of that listener may take to send a request"),
+    pages: pageLinks,
   });
 }

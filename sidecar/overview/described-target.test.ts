@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { targetStatus, describeNode } from "./described-target.ts";
+import { targetStatus, describeTarget } from "./described-target.ts";
 
 const status = {
   at: "2026-01-01T12:00:00.000Z",
@@ -14,5 +14,5 @@ const status = {
 test.each([true, false])("what a sidecar says of the time before its own start is handed on: %s", (beganEarlier) => {
   const answered = targetStatus.parse({ ...status, headline: { ...status.headline, beganEarlier } });
   const nowMs = Date.parse(status.at);
-  expect(describeNode(answered, nowMs)).toMatchObject({ sinceMs: nowMs - 120_000, beganEarlier });
+  expect(describeTarget(answered, nowMs)).toMatchObject({ sinceMs: nowMs - 120_000, beganEarlier });
 });

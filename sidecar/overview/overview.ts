@@ -4,7 +4,7 @@ import { createApp } from "#daemon/http/app.ts";
 import { listenHttp, type HttpListener } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { addAssets } from "../page/static-routes.ts";
+import { addAssets } from "#status/page/static-routes.ts";
 import { watchTarget } from "./target-watch.ts";
 import type { Target } from "./targets.ts";
 
@@ -43,7 +43,7 @@ export async function startOverview(
   try {
     const app = createApp({ bodyLimitBytes, isAllowedHost: createAllowedHostCheck(options) }, { log, mask });
     addAssets(app, "sidecar/overview/assets");
-    addAssets(app, "sidecar/page/assets", sharedAssets);
+    addAssets(app, "status/page/assets", sharedAssets);
     const watches = targets.map((target) => resources.use(watchTarget(target, { clock, log })));
     app.get("/overview", (c) => {
       const shown = watches.map((watch) => watch.current());

@@ -1,24 +1,15 @@
 import type { Clock } from "#daemon/clock.ts";
-import { getJson, getText } from "#daemon/http/get.ts";
+import { getJson } from "#daemon/http/get.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { operatorPaths } from "#daemon/stack-services.ts";
 import { poll } from "#daemon/time.ts";
-import { createPaymentWatch, readPaymentCounts } from "./payment-figures.ts";
 import type { Target } from "./targets.ts";
-import {
-  targetReadiness,
-  targetStatus,
-  describeNode,
-  describeService,
-  type TargetLevel,
-  type DescribedTarget,
-} from "./described-target.ts";
+import { targetStatus, describeTarget, type TargetLevel, type DescribedTarget } from "./described-target.ts";
 
 /** A target as the page shows it. */
-export type ShownTarget = Omit<DescribedTarget, "sinceMs" | "page"> &
+export type ShownTarget = Omit<DescribedTarget, "sinceMs"> &
   Readonly<{
     name: string;
-    /** URL of its own page, or of its `/readyz`. */
+    /** URL of its own page. */
     page: string;
     answers: boolean;
     since: string;
@@ -30,19 +21,18 @@ export type ShownTarget = Omit<DescribedTarget, "sinceMs" | "page"> &
 export type TargetWatch = AsyncDisposable & Readonly<{ current: () => ShownTarget }>;
 
 const lookEveryMs = 5_000;
-/** Bounds of one look. Its requests share the time; an answer may have several times the bytes of any service's, and sixty-four may come at a time. */
+/** Bounds of one look. An answer may have several times the bytes of any service's, and sixty-four may come at a time. */
 const limits = { timeoutMs: 4_000, answerBytesMax: 1_048_576 } as const;
 
 type Look = Readonly<{ ok: true; described: DescribedTarget } | { ok: false; why: string }>;
 
-const unasked: DescribedTarget = { level: "unknown", state: "Not queried yet", cause: "", figures: {}, page: "" };
+const unasked: DescribedTarget = { level: "unknown", state: "Not queried yet", cause: "", figures: {} };
 
 /** Looks at a target at intervals, until it is disposed of. */
 export function watchTarget(
   target: Target,
   { clock, log }: Readonly<{ clock: Pick<Clock, "wallMs">; log: Pick<Logger, "error"> }>,
 ): TargetWatch {
-  const payments = createPaymentWatch();
   const stopping = new AbortController();
   const beganMs = clock.wallMs();
   let answeredAtMs: number | undefined;
@@ -66,11 +56,11 @@ export function watchTarget(
   };
   // The last known figures stay on the card, marked as old.
   const noteStale = (cause: string) => {
-    const { figures, page } = seen.described;
-    note({ level: "stale" satisfies TargetLevel, state: "No answer", cause, figures, page }, false);
+    const { figures } = seen.described;
+    note({ level: "stale" satisfies TargetLevel, state: "No answer", cause, figures }, false);
   };
   const look = async () => {
-    const found = await lookAt(target, clock, payments);
+    const found = await lookAt(target, clock);
     if (found.ok) note(found.described, true);
     else noteStale(found.why);
   };
@@ -79,10 +69,10 @@ export function watchTarget(
   const done = poll({ name: `overview of ${target.name}`, failed, intervalMs: lookEveryMs, signal }, look, { log });
   return {
     current: () => {
-      const { sinceMs: _, page, ...described } = seen.described;
+      const { sinceMs: _, ...described } = seen.described;
       const { answers, sinceMs, beganEarlier } = seen;
       const since = new Date(sinceMs).toISOString();
-      return { ...described, name: target.name, page: target.shownUrl + page, answers, since, beganEarlier };
+      return { ...described, name: target.name, page: target.shownUrl, answers, since, beganEarlier };
     },
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
@@ -91,29 +81,15 @@ export function watchTarget(
   };
 }
 
-async function lookAt(
-  { url }: Target,
-  clock: Pick<Clock, "wallMs">,
-  payments: ReturnType<typeof createPaymentWatch>,
-): Promise<Look> {
-  const at = (path: string) => new URL(path, url).href;
-  const options = { ...limits, deadline: AbortSignal.timeout(limits.timeoutMs) };
-  const status = await getJson(at("/status"), options);
+async function lookAt({ url }: Target, clock: Pick<Clock, "wallMs">): Promise<Look> {
+  const status = await getJson(new URL("/status", url).href, limits);
   if (!status.ok) return { ok: false, why: `It can't be queried (${status.why}).` };
-  const node = targetStatus.safeParse(status.body);
-  if (status.status === 200 && node.success) return { ok: true, described: describeNode(node.data, clock.wallMs()) };
+  const found = targetStatus.safeParse(status.body);
+  if (found.success) return { ok: true, described: describeTarget(found.data, clock.wallMs()) };
   if (status.status !== 404)
     return { ok: false, why: `It answered /status with HTTP ${status.status}, and no status.` };
-  const ready = await getJson(at(operatorPaths.ready), options);
-  if (!ready.ok) return { ok: false, why: `It can't be queried (${ready.why}).` };
-  const readiness = targetReadiness.safeParse(ready.body);
-  if (!readiness.success) {
-    return {
-      ok: false,
-      why: "It is no Gatehouse service's listener for operators (its setting operations.port or listen.port).",
-    };
-  }
-  const metrics = await getText(at(operatorPaths.metrics), options);
-  const counts = metrics.ok && metrics.status === 200 ? readPaymentCounts(metrics.body, clock.wallMs()) : undefined;
-  return { ok: true, described: describeService(readiness.data, counts && payments.add(counts)) };
+  return {
+    ok: false,
+    why: "It is no Gatehouse service's listener for operators (its setting operations.port or listen.port).",
+  };
 }

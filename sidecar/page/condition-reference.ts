@@ -4,7 +4,7 @@ import { stackServices } from "#daemon/stack-services.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../settings.ts";
-import { listSteps } from "./described-incidents.ts";
+import { listSteps } from "./advice/advice.ts";
 import { buildDeployment } from "./advice/deployment.ts";
 import { findRunbook } from "./advice/runbooks.ts";
 

@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import type { Clock } from "#daemon/clock.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -14,8 +13,8 @@ import type { Upkeep } from "../upkeep/upkeep.ts";
 import { buildDeployment } from "./advice/deployment.ts";
 import { readRunbooks } from "./advice/runbooks.ts";
 import { addPageRoutes, addStatusRoutes, type PageAction } from "./status-routes.ts";
-import { sampleEveryMs } from "./history.ts";
-import { createPageState, watchPageState } from "./page-state.ts";
+import { sampleEveryMs } from "#gateway/page/history.ts";
+import { createPageState, watchPageState } from "#gateway/page/page-state.ts";
 
 /** Answer of `/startupz` before the upkeep has begun. */
 const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting." };
@@ -60,8 +59,9 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
       ...(upkeep()?.places() ?? { ops: undefined, configPath: undefined }),
     });
   const options = {
-    name: settings.monitor.jobName ?? hostname(),
+    name: settings.monitor.jobName ?? new URL(settings.node.httpUrl).host,
     httpUrl: settings.node.httpUrl,
+    pages: settings.listen.pages,
     mode: settings.upkeep.mode,
     stillAfterMs: { heights: settings.health.staleAfterMs, pruning: settings.prune.stalledAfterMs },
   };

@@ -135,7 +135,14 @@ describe("the gateway alone before a bare anvil", () => {
     expect(text).toMatch(/^gatehouse_gateway_head_age_seconds [\d.]+$/m);
     expect(text).toMatch(/^gatehouse_condition\{type="RpcAnswering"\} 1$/m);
     const status = JSON.parse((await operations("/status")).text) as { right: boolean; node: { rpc: string } };
-    expect(status).toMatchObject({ right: true, node: { rpc: anvil.url, chainId } });
+    expect(status).toMatchObject({
+      right: true,
+      node: { rpc: anvil.url, chainId },
+      service: "gateway",
+      headline: { state: "Not fully known" },
+      figures: { rpc: { old: false } },
+    });
+    expect(await operations("/")).toMatchObject({ status: 200, text: expect.stringContaining("<title>Gatehouse") });
   });
 
   it("says at once that the node is down, and serves again when it is back, be it with a chain that starts over", async () => {

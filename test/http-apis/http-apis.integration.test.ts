@@ -43,7 +43,7 @@ it("a facilitator answers as its OpenAPI document says", async () => {
 
 it("what a facilitator shows operators is as its OpenAPI document says", async () => {
   const { ask } = await readContractedService(at(stack.ports.facilitatorOperations));
-  for (const path of ["/livez", "/readyz", "/configuration", "/metrics", "/openapi.json"]) {
+  for (const path of ["/livez", "/readyz", "/configuration", "/metrics", "/openapi.json", "/status", "/"]) {
     expect([path, await ask("GET", path)]).toEqual([path, 200]);
   }
 });
@@ -51,7 +51,7 @@ it("what a facilitator shows operators is as its OpenAPI document says", async (
 it("a resource server answers as its OpenAPI document says", async () => {
   const { ask, unseen } = await readContractedService(at(stack.ports.resourceServerOperations));
   const selling = at(stack.ports.resourceServer);
-  for (const path of ["/livez", "/readyz", "/configuration", "/metrics", "/openapi.json"]) {
+  for (const path of ["/livez", "/readyz", "/configuration", "/metrics", "/openapi.json", "/status", "/"]) {
     expect([path, await ask("GET", path)]).toEqual([path, 200]);
   }
   for (const path of unseen().map((operation) => operation.replace("GET ", ""))) {

@@ -98,7 +98,7 @@ it("guards a node: health, page with its style, runbooks, RPC; and ends when it 
   );
   expect((await fetch(`${url}/livez`)).status).toBe(200);
   expect(await read("/")).toContain('href="/page/page.css"');
-  expect(await read("/page/page.css")).toBe(await readFile(join(root, "sidecar/page/assets/page.css"), "utf8"));
+  expect(await read("/page/page.css")).toBe(await readFile(join(root, "status/page/assets/page.css"), "utf8"));
   const status = await gatehouse(["status", "--url", url]);
   expect(status.stdout, status.stderr).toMatch(/^\d+ of \d+ conditions are right\.$/m);
   await readUntil(

@@ -21,7 +21,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
     mayImport: ["daemon/**"],
   },
   status: {
-    what: "What is said of a node: conditions and their reasons, the verdict, events, charts",
+    what: "What is said of a node: conditions and their reasons, the verdict, events, charts; the page that every service has",
     mayImport: ["daemon/**"],
   },
   health: {
@@ -45,17 +45,18 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "health/**",
       "gateway/guarded-node.ts",
       "gateway/settings/*.ts",
-      // Types alone: the page shows what the gateway counts.
-      "gateway/observe/traffic.ts",
+      // The page of a gateway alone, to which a sidecar's adds what it does.
+      "gateway/page/*.ts",
     ],
   },
   facilitator: {
     what: "Verifies x402 payments and settles them on the chain",
-    mayImport: ["daemon/**", "x402/**"],
+    // service-page: its page is the one that a node's is drawn by.
+    mayImport: ["daemon/**", "x402/**", "status/{status-api,page/service-page}.ts"],
   },
   "resource-server": {
     what: "Sells routes by x402 and forwards them to their upstream once paid",
-    mayImport: ["daemon/**", "x402/**", "facilitator/facilitator.ts"],
+    mayImport: ["daemon/**", "x402/**", "facilitator/facilitator.ts", "status/{status-api,page/service-page}.ts"],
   },
   client: {
     what: "Pays: a `fetch` that answers 402, and `gatehouse pay`",

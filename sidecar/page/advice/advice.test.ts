@@ -5,7 +5,7 @@ import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../../settings.ts";
 import { createCommandWords } from "../../upkeep/command-words.ts";
-import { listSteps } from "../described-incidents.ts";
+import { listSteps } from "./advice.ts";
 import { buildDeployment } from "./deployment.ts";
 import { readRunbooks, findRunbook } from "./runbooks.ts";
 

@@ -21,9 +21,10 @@ export type ConfigWrite = Readonly<{
 /** Reason why node.conf was not written. */
 export type ConfigWriteFailure = "Locked" | "CannotLock" | "ChangedMeanwhile" | "NotKept" | "NotWritten";
 
-/** `attributesLost`: why ACLs and extended attributes, if the file had any, are not kept. */
+/** `attributesLost`: why ACLs and extended attributes, if the file had any, are not kept. `copy`: path of the old content's copy. */
 export type ConfigWriteResult = Readonly<
-  { ok: true; attributesLost?: string | undefined } | { ok: false; reason: ConfigWriteFailure; message: string }
+  | { ok: true; attributesLost?: string | undefined; copy?: string | undefined }
+  | { ok: false; reason: ConfigWriteFailure; message: string }
 >;
 
 class ChangedMeanwhile extends Error {
@@ -56,10 +57,9 @@ export async function writeConfig(
     if (!before.ok && before.bytes === undefined && before.problem.reason !== "Vanished") {
       return { ok: false, reason: "NotKept", message: `${before.problem.message} No copy can be kept, so it stays.` };
     }
-    if (before.bytes !== undefined && before.bytes.length > 0) {
-      const notKept = await keepCopy(before.bytes, write.path, versions);
-      if (notKept !== undefined) return notKept;
-    }
+    const hasContent = before.bytes !== undefined && before.bytes.length > 0;
+    const kept = hasContent ? await keepCopy(before.bytes, write.path, versions) : { ok: true as const };
+    if (!kept.ok) return kept;
     const target = await resolveLinks(write.path);
     const foreign = await findForeignLink(write.path, target);
     if (foreign !== undefined) return { ok: false, reason: "NotWritten", message: foreign };
@@ -77,7 +77,7 @@ export async function writeConfig(
         beforeReplace?.();
       },
     });
-    return { ok: true, attributesLost };
+    return { ...kept, attributesLost };
   } catch (error) {
     if (error instanceof ChangedMeanwhile) {
       const message = `${write.path} was changed by another writer in the same instant; it is read again.`;
@@ -91,10 +91,9 @@ async function keepCopy(
   bytes: Uint8Array,
   path: string,
   versions: ConfigVersions | undefined,
-): Promise<ConfigWriteResult | undefined> {
+): Promise<ConfigWriteResult> {
   try {
-    await versions?.keep(bytes);
-    return undefined;
+    return { ok: true, copy: await versions?.keep(bytes) };
   } catch (error) {
     const message = `${path} stays as it is, because no copy of it can be kept in the state directory (${explainError(error)}).`;
     return { ok: false, reason: "NotKept", message };

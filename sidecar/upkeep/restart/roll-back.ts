@@ -3,6 +3,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { isAnswering, type NodeFacts } from "#health/node-health.ts";
 import { hashContent } from "../config/config-file.ts";
 import { writeWithDeadline } from "../config/with-deadline.ts";
+import { describeEdit } from "../config/edit-words.ts";
 import { judgeRestorable } from "../config/restorable.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
@@ -122,7 +123,9 @@ async function restoreHealthy(
     dependencies,
   );
   if (!written.ok) return `${what} could not be restored: ${written.message}`;
-  return `${what} was restored.`;
+  const edit = now.ok ? describeEdit(judged.document.value, now.document.value) : "node.conf can't be used";
+  const copy = written.copy === undefined ? "" : `; it is kept in ${written.copy}`;
+  return `The edit that failed: ${edit}${copy}. ${what} was restored.`;
 }
 
 /** Facts that decide whether a roll-back is possible. */

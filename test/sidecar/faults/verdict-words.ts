@@ -17,7 +17,7 @@ export function expectVerdictWords({ verdict, condition: [type, reason], reads }
   const unknown = status === "False" && type !== "UpkeepCurrent" ? side : reads;
   switch (verdict) {
     case "held":
-      return "Held: the node needs you. A restart or an upgrade went wrong, and the sidecar changes nothing more";
+      return "Paused: the node needs you. A restart or an upgrade went wrong, and the sidecar changes nothing more";
     case "down":
       return `The node is down. It is not fit for traffic: …${side}`;
     case "waiting":

@@ -9,6 +9,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
+import { addServicePage } from "#status/page/service-page.ts";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { findChromium, startChromium } from "../../support/page/chromium.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
@@ -35,15 +36,18 @@ async function serveFacilitator() {
     comparison: () => undefined,
   });
   const settle = (outcome: string) => counted.startSettle()(outcome);
-  settle("settled");
   const checks = { chain: { ok: true, message: "The chain answers." } };
+  const readiness = () => ({ ready: true, checks });
+  const pages = ["node-7=http://127.0.0.1:9600/"];
+  const page = { service: "facilitator", tags: ["settles"], chainId: 7, pages } as const;
   const listener = await listenForOperations(
     { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000, allowedHosts: [] },
     {
       log: pino({ level: "silent" }),
       mask: createMask(),
       metrics,
-      readiness: () => ({ ready: true, checks }),
+      readiness,
+      addPage: (app, sources) => addServicePage(app, page, sources),
       api: { title: "Facilitator", description: "", operations: [] },
     },
   );
@@ -117,6 +121,7 @@ looking(
     expect(node).toContain("Healthy");
     expect(node).toMatch(/Last block\s+1,180/);
     expect(await card("node-7").getByRole("link").getAttribute("href")).toBe(`${sidecar.url}/`);
+    expect(await card("payments").innerText()).toMatch(/Settled\s+0\b/);
     facilitator.settle("settled");
     facilitator.settle("insufficient_funds");
     await until("the payments of now are shown", generousMs, async () => {
@@ -126,10 +131,18 @@ looking(
     const payments = await card("payments").innerText();
     expect(payments).toMatch(/Ready\s.*Its check passes\.\s/s);
     expect(payments).toMatch(/Payments\s+3\s+pending/);
-    expect(payments).toMatch(/Signer\s+0\.42\s+for gas/);
+    expect(payments).toMatch(/Signer's gas\s+0\.42\s+chain 7's currency/);
+    await using own = await openStatusPage(chromium.browser, facilitator.url);
+    await own.page.getByText("Its check passes.").first().waitFor({ timeout: generousMs });
+    expect(await own.page.locator("#figures").innerText()).toMatch(/Settled\s+1\b/);
+    expect(await own.page.title()).toBe("Ready: facilitator · Gatehouse");
+    expect(await own.page.getByRole("link", { name: "node-7" }).getAttribute("href")).toBe("http://127.0.0.1:9600/");
+    await expectWellMade(own.page, "service");
+    expect(own.complaints()).toEqual([]);
+    expect(await askAs(`${facilitator.url}/`, "status.example")).toBe(403);
     facilitator.signer.balance = 0;
     await until("an empty signer is shown", generousMs, async () =>
-      /Signer\s+0\s/.test(await card("payments").innerText()),
+      /Signer's gas\s+0\s/.test(await card("payments").innerText()),
     );
     const gone = await card("gone").innerText();
     expect(gone).toMatch(/No answer\s*since before .*, for more than \d+ s/);

@@ -79,6 +79,7 @@ looking(`every link can be reached with the keyboard, and shows that it has the 
     "/status",
     "/metrics",
     "/readyz",
+    "/openapi.json",
     "/runbooks/README.md",
   ]);
 });

@@ -75,7 +75,11 @@ looking(
     const resume = `${formatOwnCommand()} resume --state-directory ${join(node.workspace, "state")}`;
     expect(await first.innerText()).toContain(`run ${resume} when the cause is fixed.`);
     expect(await first.locator(".command code").allInnerTexts()).toContain(resume);
-    await until("the node serves again", generousMs, async () => (await page.title()) === "Held: node-7 · Gatehouse");
+    await until(
+      "the node serves again",
+      generousMs,
+      async () => (await page.title()) === "Paused after a failed restart: node-7 · Gatehouse",
+    );
     expect(await page.locator("#changes li[data-event=roll-back]").first().isVisible()).toBe(true);
     await expectWellMade(page, "held");
     expect((await runGatehouse(["resume"], environment)).status).toBe(0);

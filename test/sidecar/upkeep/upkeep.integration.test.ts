@@ -72,6 +72,9 @@ test.concurrent("a node that does not come back gets its last healthy configurat
   );
   expect(held).toContain(endedAtStart);
   expect(held).toContain("Its last healthy configuration was restored.");
+  const [, key = "", copy = ""] = /The edit that failed: (\S+) changed; it is kept in (\S+)\. /.exec(held) ?? [];
+  expect(key).not.toBe("");
+  expect(await readFile(copy, "utf8")).toContain('"crash"');
   expect(await node.running()).toBe(healthy);
   const all = await auditOf(upkeep.stateDirectory);
   // A node that was restarted has its pruning switched on again, at any time meanwhile.

@@ -111,7 +111,12 @@ export async function serveWaitingNode() {
   const plan = { steps: waitingSteps, problems: [], digest: "0" };
   const node = await serveRightNode({ mode: "adopt", plan }, 1);
   node.set(
-    { type: "Adopted", status: "False", reason: "WaitingForAdopt", message: "Gatehouse has changed nothing yet." },
+    {
+      type: "Adopted",
+      status: "False",
+      reason: "WaitingForAdopt",
+      message: "The sidecar has changed nothing yet, and waits. Its plan: 1. node.conf: a renamed to b.",
+    },
     { type: "ConfigCurrent", status: "False", reason: "Drift", message: "node.conf is not as desired." },
   );
   return node;
@@ -143,7 +148,7 @@ export const otherStates: readonly OtherState[] = [
       },
     ],
     title: /^Node down for 1 min$/,
-    cards: ["Held: the sidecar does not act"],
+    cards: ["Paused: the sidecar does not act"],
     down: true,
   },
   {

@@ -7,7 +7,7 @@ import type { Traffic } from "#gateway/observe/traffic.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { buildDeployment } from "#sidecar/page/advice/deployment.ts";
 import { readRunbooks } from "#sidecar/page/advice/runbooks.ts";
-import { createPageState } from "#sidecar/page/page-state.ts";
+import { createPageState } from "#gateway/page/page-state.ts";
 import { addPageRoutes, addStatusRoutes } from "#sidecar/page/status-routes.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { createCommandWords } from "#sidecar/upkeep/command-words.ts";
@@ -34,12 +34,19 @@ export type ServedPageOptions = Readonly<{
   plan?: PlanView;
   env?: Readonly<Record<string, string>>;
   watched?: readonly ConditionType[];
+  pages?: readonly string[];
 }>;
 
 const looksEveryMs = 5_000;
 
 /** Serves the page of a node whose past and present a test decides, minute by minute; the sidecar's own clock stands where the past ends. */
-export async function servePage({ mode = "enforce", plan, env = {}, watched = [] }: ServedPageOptions = {}) {
+export async function servePage({
+  mode = "enforce",
+  plan,
+  env = {},
+  watched = [],
+  pages = [],
+}: ServedPageOptions = {}) {
   let nowMs = Date.parse("2026-03-04T12:00:00Z");
   let health: NodeHealth = { answers: 0 };
   let traffic: Traffic = { calls: [], limited: [] };
@@ -71,7 +78,7 @@ export async function servePage({ mode = "enforce", plan, env = {}, watched = []
     dataPath: "/srv/node-7/data",
   };
   const app = createApp({ bodyLimitBytes: 1_024 }, { log, metrics });
-  const options = { name: "validator-eu-1", httpUrl: "http://127.0.0.1:18100", mode };
+  const options = { name: "validator-eu-1", httpUrl: "http://127.0.0.1:18100", mode, pages };
   const gib = 2 ** 30;
   const runbooks = readRunbooks();
   addStatusRoutes(

@@ -56,7 +56,7 @@ export async function openHealthyPage(browser: Browser, url: string): Promise<St
   expect(await page.getByRole("status").innerText()).toMatch(/^Healthy\. (All )?\d+ checks pass/);
   expect(await page.locator("#verdict-title").innerText()).toBe("Healthy");
   expect(await page.title()).toBe("Healthy: node-7 · Gatehouse");
-  expect(await page.getByRole("heading", { name: "Node node-7" }).isVisible()).toBe(true);
+  expect(await page.getByRole("heading", { name: "Gatehouse node-7" }).isVisible()).toBe(true);
   expect(await page.getByRole("heading", { name: "What to do" }).isVisible()).toBe(false);
   await page.evaluate("window.notReloaded = true");
   const height = page.locator("#figures div", { hasText: "Last block" }).locator("b");

@@ -26,10 +26,20 @@ function table({ title, rows }) {
   );
 }
 
+/** Limits whose calls may come again later: those that the tables count as limited. */
+const comesAgain = new Set(["rate", "concurrency", "memory"]);
+
+function listLimits(verb, rows) {
+  const words = rows.map(
+    ({ tier, limit, perMinute }) => `tier ${tier} by ${limit}, ${brief(perMinute / 60)} per second`,
+  );
+  return words.length === 0 ? "" : `${verb}: ${words.join("; ")}. `;
+}
+
 /** Who is turned away, and by which limit. */
 function limitedWords(limited) {
-  const parts = limited.map(({ tier, limit, perMinute }) => `tier ${tier} by ${limit}, ${brief(perMinute)} a minute`);
-  return parts.length === 0 ? "" : `Limited: ${parts.join("; ")}.`;
+  const [later, never] = [true, false].map((again) => limited.filter(({ limit }) => comesAgain.has(limit) === again));
+  return `${listLimits("Limited", later)}${listLimits("Refused", never)}`.trim();
 }
 
 /** Shows the calls of the last minute by method and by tier, and who is limited. */

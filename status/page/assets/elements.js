@@ -67,3 +67,22 @@ export function showList(list, items, makeItem, { keyOf = JSON.stringify, update
     if (list.children[index] !== child) list.insertBefore(child, list.children[index] ?? null);
   }
 }
+
+/** The colour of the tab's icon by the verdict's level. */
+const colours = {
+  right: "#1a9c5b",
+  working: "#2f80d8",
+  wrong: "#e0a100",
+  waiting: "#e0a100",
+  down: "#d93025",
+  held: "#d93025",
+  unknown: "#7a8694",
+  stale: "#7a8694",
+};
+
+/** Draws the tab's icon: the product's, in the colour of a level. */
+export function showIcon(level) {
+  const path = find("#icon-gatehouse path").getAttribute("d");
+  const drawing = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path fill="${colours[level]}" d="${path}"/></svg>`;
+  find("link[rel=icon]").href = `data:image/svg+xml,${encodeURIComponent(drawing)}`;
+}

@@ -5,12 +5,12 @@ const timeoutMs = 10_000;
 /** What each action is called, what a person agrees to, and how its results read. */
 const actions = {
   resume: {
-    label: "Lift the hold",
+    label: "Resume",
     agree: "Gatehouse acts on the node again and tries again what failed: do so when the cause is fixed.",
     results: {
-      lifted: ({ next }) => `The hold is lifted. ${next ?? ""}`,
-      none: () => "No hold is in force.",
-      busy: () => "The node is being rolled back. Lift the hold when that has ended.",
+      lifted: ({ next }) => `Gatehouse acts again. ${next ?? ""}`,
+      none: () => "Gatehouse is not paused.",
+      busy: () => "The node is being rolled back. Resume when that has ended.",
     },
   },
   adopt: {
@@ -32,7 +32,7 @@ const actions = {
           ? "The node is about to be restarted. This page shows how it goes."
           : `The restart can't begin yet: ${waitsFor}. This page shows how it goes.`,
       busy: () => "A restart or an upgrade is under way already.",
-      held: () => "A hold is in force. Lift it first.",
+      held: () => "Gatehouse is paused. Resume it first.",
       waits: () => "Gatehouse waits for your approval (`gatehouse adopt`) before it acts on this node.",
       observes: () => "upkeep.mode is observe, so Gatehouse never acts.",
       "no-driver": () => "restart.driver is none, so Gatehouse can't restart the node.",

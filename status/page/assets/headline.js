@@ -1,17 +1,5 @@
-import { element, find, setText, showList } from "./elements.js";
+import { element, find, setText, showIcon, showList } from "./elements.js";
 import { longDuration } from "./times.js";
-
-/** The colour of the tab's icon by the verdict's level. */
-const colours = {
-  right: "#1a9c5b",
-  working: "#2f80d8",
-  wrong: "#e0a100",
-  waiting: "#e0a100",
-  down: "#d93025",
-  held: "#d93025",
-  unknown: "#7a8694",
-  stale: "#7a8694",
-};
 
 const iconNames = { down: "wrong", wrong: "warning", waiting: "held" };
 
@@ -37,19 +25,27 @@ export function showVerdict({ level, state, title, cause }, name) {
   if (verdict.dataset.level === level) return;
   verdict.dataset.level = level;
   find("#verdict use").setAttribute("href", `#icon-${iconNames[level] ?? level}`);
-  const dot = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle cx="4.5" cy="4.5" r="4" fill="${colours[level]}"/></svg>`;
-  find("link[rel=icon]").href = `data:image/svg+xml,${encodeURIComponent(dot)}`;
+  showIcon(level);
 }
 
-/** Shows which node this is. What the node reported stands in quiet ink while it gives no answer. */
-export function showName({ name, rpc, chainId, clientVersion, answers }, mode, { live }) {
-  setText(find("#name"), name);
+/** What a status is of: a node by its name, a service without one by what it is. */
+export function nameOf({ service, node }) {
+  return node?.name ?? service;
+}
+
+/** Shows what this is. What a node reported stands in quiet ink while it gives no answer. */
+export function showName(status, { live }) {
+  setText(find("#name"), nameOf(status));
+  const { mode, service, tags: fixed = [] } = status;
+  const { rpc, chainId, clientVersion, answers = true } = status.node ?? {};
   const isOld = !(live && answers);
   const tags = [
+    ...(status.node === undefined ? [] : [{ text: service, isOld: !live }]),
+    ...fixed.map((text) => ({ text, isOld: !live })),
     ...(chainId === undefined ? [] : [{ text: `chain ${chainId}`, isOld }]),
     ...(clientVersion === undefined ? [] : [{ text: clientVersion, isOld }]),
-    { text: rpc, isOld: !live },
-    ...(mode === "enforce" ? [] : [{ text: `mode ${mode}`, isOld: !live }]),
+    ...(rpc === undefined ? [] : [{ text: rpc, isOld: !live }]),
+    ...(mode === undefined || mode === "enforce" ? [] : [{ text: `mode ${mode}`, isOld: !live }]),
   ];
   showList(find("#tags"), tags, ({ text, isOld: old }) => element("li", old ? { className: "old" } : {}, text));
 }

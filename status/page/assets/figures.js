@@ -26,21 +26,27 @@ function bytes(count) {
 
 const minutes = (ms) => Math.max(1, Math.round(ms / 60_000));
 
-/** What was paid, as a facilitator counts it. */
-function paymentRows({ pending, settled, refused, overMs, balance, balanceDays, old }) {
+/** How long a balance lasts; no one plans by more than a year. */
+const lasts = (days) =>
+  days > 365 ? "for over a year" : `for ${brief(days)} ${days >= 1 && days < 2 ? "day" : "days"}`;
+
+/** What was paid, as a facilitator settles it or a resource server sells for it. */
+function paymentRows({ service, pending, settled, unpaid, refused, overMs, balance, balanceUnit, balanceDays, old }) {
+  const isSeller = service === "resource-server";
   const refusals = refused.reduce((total, { count }) => total + count, 0);
   const why = refused.slice(0, 3).map(({ reason, count }) => `${reason} ${shown(count)}`);
-  const span = overMs === 0 ? "since now" : `in ${minutes(overMs)} min`;
+  const span = `in ${minutes(overMs)} min`;
   return [
-    { term: "Payments", value: shown(pending), note: "pending", old },
-    { term: "Settled", value: shown(settled), note: span, old },
+    { term: isSeller ? "Sales" : "Payments", value: shown(pending), note: isSeller ? "in flight" : "pending", old },
+    { term: isSeller ? "Sold" : "Settled", value: shown(settled), note: span, old },
+    isSeller ? { term: "Unpaid", value: shown(unpaid), note: "answered 402", old } : undefined,
     { term: "Refused", value: shown(refusals), note: why.length === 0 ? span : why.join(", "), old },
     balance === undefined
       ? undefined
       : {
-          term: "Signer",
+          term: "Signer's gas",
           value: brief(balance),
-          note: balanceDays === undefined ? "for gas" : `for ${brief(balanceDays)} days`,
+          note: [balanceUnit, ...(balanceDays === undefined ? [] : [lasts(balanceDays)])].join(", "),
           bad: balance === 0 || (balanceDays !== undefined && balanceDays < 7),
           old,
         },

@@ -1,10 +1,10 @@
 import { showActions } from "./actions.js";
 import { showCharts } from "./charts.js";
 import { showChecks } from "./checks.js";
-import { find, setText } from "./elements.js";
+import { element, find, setText } from "./elements.js";
 import { showEvents } from "./events.js";
 import { showFigures } from "./figures.js";
-import { showName, showVerdict, titleOf } from "./headline.js";
+import { nameOf, showName, showVerdict, titleOf } from "./headline.js";
 import { showIncidents } from "./incidents.js";
 import { showPlan } from "./plan.js";
 import { duration, refreshTimes, timeOfDay } from "./times.js";
@@ -22,41 +22,62 @@ function isDiskLow({ conditions }) {
 }
 
 function show(status) {
-  const { headline, verdict, node } = status;
+  const { headline, verdict } = status;
   const nowMs = Date.parse(status.at);
   const title = titleOf(headline, verdict.level, nowMs);
-  showVerdict({ level: verdict.level, state: headline.state, title, cause: headline.cause }, node.name);
-  showName(node, status.mode, { live: true });
+  showVerdict({ level: verdict.level, state: headline.state, title, cause: headline.cause }, nameOf(status));
+  showName(status, { live: true });
   showFigures(status.figures, { live: true, isDiskLow: isDiskLow(status) });
-  showIncidents(status.incidents);
+  showIncidents(status.incidents ?? []);
   showPlan(status.plan, status.conditions);
   showActions(status);
-  showCharts(status.history, status.events, nowMs);
-  showEvents(status.events);
-  showTraffic(status.traffic);
+  showNodeParts(status, nowMs);
   showChecks(status.conditions);
+  showPages(status);
   refreshTimes(nowMs);
   setText(find("#updated"), `Live: updated at ${timeOfDay(Date.now(), { seconds: true })}.`);
+}
+
+/** Shows what a service with a node has besides. */
+function showNodeParts({ history, events, traffic, node }, nowMs) {
+  for (const part of ["charts", "changes", "traffic"]) find(`#${part}-section`).hidden = node === undefined;
+  if (node === undefined) return;
+  showCharts(history, events, nowMs);
+  showEvents(events);
+  showTraffic(traffic);
+}
+
+/** Links the other pages of the same stack. */
+function showPages({ pages, runbooks }) {
+  find("#runbooks").hidden = runbooks !== true;
+  find("#pages").hidden = pages.length === 0;
+  const links = pages.flatMap(({ name, url }, index) => [
+    index === 0 ? "" : " · ",
+    new URL(url).href === location.href ? element("b", {}, name) : element("a", { href: url }, name),
+  ]);
+  if (find("#pages").childElementCount !== pages.length) find("#pages").replaceChildren(...links);
 }
 
 /** Says loudly that what is shown is old; it stays, because it is the last that is known. */
 function showStale(why) {
   const retry = `This page retries every ${intervalMs / 1_000} seconds.`;
-  const state = "The sidecar does not answer";
+  const service = last?.status.service ?? "service";
+  const state = `The ${service.replace("-", " ")} does not answer`;
   if (last === undefined) {
-    const cause = `Nothing is known of the node: ${why}. ${retry}`;
-    showVerdict({ level: "stale", state, title: state, cause }, "node");
+    const cause = `Nothing is known of it: ${why}. ${retry}`;
+    showVerdict({ level: "stale", state, title: state, cause }, "status");
     return;
   }
   const { status, atMs } = last;
-  const cause = `What is below is old, and the node is not looked after: ${why}. Is the sidecar running, and can you reach its machine? ${retry}`;
-  showVerdict({ level: "stale", state, title: state, cause }, status.node.name);
-  showName(status.node, status.mode, { live: false });
+  const worse = service === "sidecar" ? ", and the node is not looked after" : "";
+  const cause = `What is below is old${worse}: ${why}. Is it running, and can you reach its machine? ${retry}`;
+  showVerdict({ level: "stale", state, title: state, cause }, nameOf(status));
+  showName(status, { live: false });
   showFigures(status.figures, { live: false, isDiskLow: isDiskLow(status) });
   const ageMs = Date.now() - atMs;
   setText(find("#updated"), `Stale: last updated at ${timeOfDay(atMs, { seconds: true })}, ${duration(ageMs)} ago.`);
   const nowMs = Date.parse(status.at) + ageMs;
-  showCharts(status.history, status.events, nowMs);
+  if (status.node !== undefined) showCharts(status.history, status.events, nowMs);
   refreshTimes(nowMs);
 }
 

@@ -4,6 +4,10 @@ import { timeElement } from "./times.js";
 const names = { True: "right", False: "wrong", Unknown: "unknown" };
 const words = { True: "passes", False: "fails", Unknown: "not known" };
 
+function sinceWords(since, reason) {
+  return [timeElement(since, "since"), " · ", element("code", {}, reason)];
+}
+
 function checkItem({ type, reason, status, title, message, since }) {
   return element(
     "li",
@@ -15,13 +19,9 @@ function checkItem({ type, reason, status, title, message, since }) {
       element("b", {}, title),
       element("span", { className: "hidden" }, `, ${words[status]}`),
       element("p", {}, withCode(message)),
-      element(
-        "p",
-        { className: "quiet" },
-        timeElement(since, "since"),
-        " · ",
-        element("code", {}, `${type}: ${reason}`),
-      ),
+      ...(since === undefined
+        ? []
+        : [element("p", { className: "quiet" }, ...sinceWords(since, `${type}: ${reason}`))]),
     ),
   );
 }

@@ -1,0 +1,66 @@
+import { listPageLinks } from "#daemon/http/page-links.ts";
+import { describeNodeStatus, type NodeStatusSources, type ReportedNode } from "#health/node-status.ts";
+import type { Condition } from "#status/condition.ts";
+import { describeIncident, type IncidentAdvice } from "#status/described-incident.ts";
+import type { EventLog } from "#status/event-log.ts";
+import type { Verdict } from "#status/verdict.ts";
+import { buildFigures, type FigureSources } from "./figures.ts";
+import type { PageState } from "./page-state.ts";
+
+/** A node as its page reports it. */
+export type NodePageOptions = ReportedNode &
+  Readonly<{
+    service: "sidecar" | "gateway";
+    /** Pages that it links to, each `name=URL`. */
+    pages: readonly string[];
+    /** Age in ms from which a block is old. */
+    blockOldAfterMs: number;
+  }>;
+
+/** Sources of the page. All of it is read from state; nothing queries the node. */
+export type NodePageSources = NodeStatusSources &
+  Readonly<{
+    verdict: () => Verdict;
+    events: EventLog;
+    state: PageState;
+    /** What a gateway alone has nothing of. */
+    figures: () => Pick<FigureSources, "restarts" | "disk">;
+    advise: (cause: Condition) => IncidentAdvice;
+  }>;
+
+/** The disk is looked at once a minute. */
+const diskOldAfterMs = 150_000;
+
+/** Describes what the page of any node shows. */
+export function describeNodePage(options: NodePageOptions, sources: NodePageSources) {
+  const { state, events, clock, health, advise } = sources;
+  const verdict = sources.verdict();
+  const { headline, incidents } = state.look();
+  const traffic = state.history.traffic();
+  const { blockOldAfterMs } = options;
+  const rules = { nowMs: clock.wallMs(), monotonicMs: clock.monotonicMs(), blockOldAfterMs, diskOldAfterMs };
+  return {
+    ...describeNodeStatus(options, sources),
+    service: options.service,
+    verdict,
+    headline: { ...headline, ...findSince(state, headline.state, sources.board) },
+    figures: buildFigures({ health: health(), traffic, ...sources.figures() }, rules),
+    incidents: incidents.map((incident) => describeIncident(incident, advise)),
+    traffic,
+    events: events.list(),
+    history: { ranges: state.history.ranges(), outages: state.outages.list() },
+    pages: listPageLinks(options.pages),
+  };
+}
+
+/** Finds the start of the present state. A node has been down since it last served, whatever was tried meanwhile; a hold is dated by its condition. */
+function findSince({ outages }: PageState, state: string, board: NodePageSources["board"]) {
+  const last = outages.list().at(-1);
+  const hold = state.startsWith("Paused") ? board.get("Unheld") : undefined;
+  if (hold !== undefined) return { since: hold.since, beganEarlier: false };
+  const began =
+    state === "Node down" && last !== undefined && last.toMs === undefined
+      ? { atMs: last.fromMs, beganEarlier: last.beganEarlier }
+      : outages.since();
+  return began && { since: new Date(began.atMs).toISOString(), beganEarlier: began.beganEarlier };
+}

@@ -1,0 +1,46 @@
+import { findConditionTitle, type Condition } from "./condition.ts";
+import type { Incident } from "./incident.ts";
+
+/** What to do about a condition: steps in order, and the path of its runbook on this listener; `message`: in place of the condition's, where the page shows the rest itself. */
+export type IncidentAdvice = Readonly<{
+  steps: readonly Readonly<{ text: string; command?: string }>[];
+  runbook?: string;
+  message?: string;
+}>;
+
+/** A root cause as `/status` and the page show it. */
+export type DescribedIncident = IncidentAdvice &
+  Readonly<{
+    severity: Incident["severity"];
+    type: string;
+    reason: string;
+    title: string;
+    message: string;
+    since: string;
+    consequences: readonly Readonly<{ type: string; reason: string; title: string; message: string }>[];
+  }>;
+
+/** Describes an incident, with advice. Pure. */
+export function describeIncident(
+  { cause, severity, consequences }: Incident,
+  advise: (cause: Condition) => IncidentAdvice,
+): DescribedIncident {
+  const { type, reason, message, since } = cause;
+  return {
+    severity,
+    type,
+    reason,
+    title: findConditionTitle(cause),
+    message,
+    since,
+    ...advise(cause),
+    consequences: consequences.map((one) => describeConsequence(one, message)),
+  };
+}
+
+/** Describes a consequence; a message that only repeats the cause's is left out. */
+function describeConsequence(condition: Condition, message: string) {
+  const { type, reason } = condition;
+  const isSame = condition.message === message;
+  return { type, reason, title: findConditionTitle(condition), message: isSame ? "" : condition.message };
+}

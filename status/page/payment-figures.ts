@@ -1,0 +1,110 @@
+import type { z } from "zod";
+import type { statusPayments } from "../status-shapes.ts";
+
+/** Counts of a facilitator or a resource server at one moment. */
+export type PaymentCounts = Readonly<{
+  /** By a clock that never goes back. */
+  atMs: number;
+  pending: number;
+  settled: number;
+  refused: ReadonlyMap<string, number>;
+  /** Balance of a facilitator's signer for gas, in the chain's currency. */
+  balance: number | undefined;
+  /** Requests without a payment, which a resource server answered with its offers. */
+  unpaid: number;
+}>;
+
+/** Payments of the last hour, or of as much of it as was seen. */
+type PaymentFigures = Omit<z.output<typeof statusPayments>, "service" | "balanceUnit">;
+
+/** Most reasons of refused payments that are kept apart; a facilitator has some thirty. */
+const reasonsMax = 64;
+
+const sample = /^(?<name>\w+)(?:\{(?<labels>[^}]*)\})? (?<value>\S+)$/;
+
+/** The metrics that count payments, by service: those under way, and those that ended, by `outcome`. */
+const counted = {
+  facilitator: {
+    pending: "gatehouse_facilitator_settlements_pending",
+    ended: /^gatehouse_facilitator_(?:verify|settle)_duration_seconds_count$/,
+  },
+  "resource-server": { pending: "gatehouse_payments_in_flight", ended: /^gatehouse_payment_requests_total$/ },
+} as const;
+
+/** A service that counts payments. */
+export type PaidService = keyof typeof counted;
+
+/** Reads a service's counts from its metrics (Prometheus text format). */
+export function readPaymentCounts(service: PaidService, metrics: string, atMs: number): PaymentCounts {
+  const { pending, ended } = counted[service];
+  const found = { pending: 0, settled: 0, unpaid: 0, balance: undefined as number | undefined };
+  const refused = new Map<string, number>();
+  for (const line of metrics.split("\n")) {
+    const { name = "", labels = "", value = "" } = sample.exec(line)?.groups ?? {};
+    const count = Number(value);
+    if (name === pending) found.pending = count;
+    else if (name === "gatehouse_facilitator_signer_balance_native" && Number.isFinite(count)) found.balance = count;
+    const outcome = ended.test(name) ? /outcome="(?<outcome>[^"]*)"/.exec(labels)?.groups?.["outcome"] : undefined;
+    if (outcome === undefined || outcome === "valid") continue;
+    if (outcome === "settled" || outcome === "sold") found.settled += count;
+    else if (outcome === "unpaid") found.unpaid += count;
+    else if (refused.has(outcome) || refused.size < reasonsMax) {
+      refused.set(outcome, (refused.get(outcome) ?? 0) + count);
+    }
+  }
+  return { atMs, ...found, refused };
+}
+
+const keptForMs = 3_600_000;
+const keptEveryMs = 60_000;
+const dayMs = 86_400_000;
+/** A rate of less time says nothing of the days to come. */
+const rateOverMsMin = 600_000;
+
+/** Remembers an hour of counts of this process, one a minute at most; looked at less often, it covers the time since the look before that hour. */
+export type PaymentWatch = Readonly<{ add: (counts: PaymentCounts) => PaymentFigures }>;
+
+/** Creates an empty memory. */
+export function createPaymentWatch(): PaymentWatch {
+  let kept: readonly PaymentCounts[] = [];
+  return {
+    add: (now) => {
+      kept = kept.filter((_, index) => now.atMs - (kept[index + 1] ?? now).atMs < keptForMs);
+      const newest = kept.at(-1);
+      if (newest === undefined || now.atMs - newest.atMs >= keptEveryMs) kept = [...kept, now];
+      return computeFigures(kept, now);
+    },
+  };
+}
+
+function computeFigures(kept: readonly PaymentCounts[], now: PaymentCounts): PaymentFigures {
+  const first = kept[0] ?? now;
+  const overMs = Math.round(now.atMs - first.atMs);
+  const refused = [...now.refused]
+    .map(([reason, count]) => ({ reason, count: count - (first.refused.get(reason) ?? 0) }))
+    .filter(({ count }) => count > 0)
+    .toSorted((a, b) => b.count - a.count);
+  const spent = sumSpending([...kept, now]);
+  const { pending, balance, unpaid } = now;
+  return {
+    pending,
+    settled: now.settled - first.settled,
+    refused,
+    overMs,
+    ...(balance === undefined ? {} : { balance }),
+    unpaid: unpaid - first.unpaid,
+    ...(balance === undefined || spent === 0 || overMs < rateOverMsMin
+      ? {}
+      : { balanceDays: (balance * overMs) / spent / dayMs }),
+  };
+}
+
+/** Sums up the signer's spending; payments into its account do not reduce it. */
+function sumSpending(counts: readonly PaymentCounts[]): number {
+  let spent = 0;
+  for (const [index, { balance }] of counts.entries()) {
+    const before = counts[index - 1]?.balance;
+    if (before !== undefined && balance !== undefined) spent += Math.max(0, before - balance);
+  }
+  return spent;
+}

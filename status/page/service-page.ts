@@ -1,0 +1,61 @@
+import type { Registry } from "prom-client";
+import type { App } from "#daemon/http/app.ts";
+import type { Readiness } from "#daemon/http/readiness.ts";
+import { listPageLinks } from "#daemon/http/page-links.ts";
+import { createPaymentWatch, readPaymentCounts, type PaidService } from "./payment-figures.ts";
+import { addAssets } from "./static-routes.ts";
+
+/** A service without a node, as its page presents it. */
+export type ServicePage = Readonly<{
+  service: PaidService;
+  /** What it does, and for whom, for the head of its page. */
+  tags: readonly string[];
+  chainId: number;
+  /** Pages that it links to, each `name=URL`. */
+  pages: readonly string[];
+}>;
+
+/** What the page is derived from. */
+export type ServicePageSources = Readonly<{ readiness: () => Readiness; metrics: Registry }>;
+
+/** Adds the page of a service without a node: `GET /`, the same page as a node's, and `GET /status`, which it is drawn from. */
+export function addServicePage(
+  app: App,
+  { service, tags, chainId, pages }: ServicePage,
+  { readiness, metrics }: ServicePageSources,
+): void {
+  const payments = createPaymentWatch();
+  payments.add({ atMs: performance.now(), pending: 0, settled: 0, refused: new Map(), unpaid: 0, balance: undefined });
+  const count = async () => {
+    const figures = payments.add(readPaymentCounts(service, await metrics.metrics(), performance.now()));
+    return { service, balanceUnit: `chain ${chainId}'s currency`, ...figures };
+  };
+  app.get("/status", async (c) => {
+    const at = new Date().toISOString();
+    const figures = { payments: await count() };
+    const body = { at, service, ...describeReadiness(readiness()), figures, tags: [...tags, `eip155:${chainId}`] };
+    return c.json({ ...body, pages: listPageLinks(pages) }, 200, { "Cache-Control": "no-store" });
+  });
+  addAssets(app, "status/page/assets");
+}
+
+const readyWords = {
+  ok: { level: "right", state: "Ready" },
+  degraded: { level: "wrong", state: "Ready, with a fault" },
+  unready: { level: "down", state: "Not ready" },
+} as const;
+
+/** Describes readiness as a node's status describes its conditions. Pure. */
+function describeReadiness({ ready, checks }: Readiness) {
+  const listed = Object.entries(checks);
+  const failing = listed.filter(([, { ok }]) => !ok);
+  const { level, state } = readyWords[ready ? (failing.length === 0 ? "ok" : "degraded") : "unready"];
+  const passing = listed.length === 1 ? "Its check passes." : `All ${listed.length} checks pass.`;
+  const cause = failing.map(([name, { message }]) => `${name}: ${message}`).join(" ") || passing;
+  return {
+    right: failing.length === 0,
+    verdict: { level, title: state, message: cause },
+    headline: { state, cause },
+    conditions: listed.map(([name, { ok, message }]) => ({ title: name, status: ok ? "True" : "False", message })),
+  } as const;
+}
