@@ -108,6 +108,17 @@ describe("a pull request", () => {
     expect(log).toMatch(/::stop-commands::([0-9a-f]{32})\n[\s\S]*::error::from a pull request\n::\1::/);
   });
 
+  it("shows the error of a failed preview, which comes after all that a comment has room for", async () => {
+    const output = `${"x".repeat(60_000)}\nDiagnostics:\n  error: 2 problems in the stack's configuration\n    gatehouse:payTo: missing\n`;
+    await pipeline.stand("pulumi-preview", { output, status: 1 });
+    expect((await pipeline.runJob("pull-request.yml", "preview", "dev")).status).toBe(1);
+    const comment = await pipeline.report("preview-dev.md");
+    expect(comment).toMatch(
+      /### Error\n\n~~~~text\nDiagnostics:\n {2}error: 2 problems .*\n {4}gatehouse:payTo: missing\n/,
+    );
+    expect(Buffer.byteLength(comment)).toBeLessThan(65_536);
+  });
+
   it("reports a quiet preview without those sections, and cuts a long one to what a comment may hold", async () => {
     await pipeline.stand("pulumi-preview", { output: `${"é".repeat(60_000)}\n` });
     expect((await pipeline.runJob("pull-request.yml", "preview", "dev")).status).toBe(0);

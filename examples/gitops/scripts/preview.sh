@@ -31,8 +31,17 @@ section() {
   fi
   section "This would stop something, or drop data" 'warning: .* would '
   section "Policies" '\[(mandatory|advisory)\]'
+  if [ "$status" -ne 0 ]; then
+    # Pulumi prints what went wrong last, after all that would change, which a comment cuts.
+    sed -n '/^Diagnostics:/,$p' "$log" >"$log.error"
+    [ -s "$log.error" ] || tail -n 40 -- "$log" >"$log.error"
+    printf '### Error\n\n'
+    fenced "$log.error" 8000
+    rm -f -- "$log.error"
+    printf '\n'
+  fi
   printf '<details><summary>What would change</summary>\n\n'
-  fenced "$log" 45000
+  fenced "$log" 37000
   printf '\n</details>\n'
 } >"$report_directory/preview-$environment.md"
 [ "$status" -eq 0 ] || exit "$failed"
