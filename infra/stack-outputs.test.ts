@@ -28,6 +28,19 @@ describe("what a stack on Docker prints when it is up", () => {
       pushgateway: "http://127.0.0.1:9091/metrics",
     });
     expect(tryThis[0]).toMatch(/^curl -s http:\/\/192\.0\.2\.1:18545 .*eth_blockNumber/);
+    expect(tryThis.at(-1)).toMatch(
+      /^GATEHOUSE_PAY_SIGNER_PRIVATE_KEY=0x59c6\w+ npx gatehouse-evm pay http:\/\/192\.0\.2\.1:4021\/data --max-amount 0\.01 /,
+    );
+  });
+
+  it("ends what to try with a purchase of the stack's own first route, by a key of the reader's", () => {
+    const routes = JSON.stringify({ "POST /report": { accepts: { price: "$0.05" }, upstream: "http://a.example" } });
+    const { tryThis } = buildDockerOutputs(
+      parseConfig({ tokenAddress, payTo: address, signerPrivateKey: key, routes }),
+    );
+    expect(tryThis.at(-1)).toBe(
+      `npx gatehouse-evm pay http://127.0.0.1:4021/report --method POST --max-amount 0.05 --asset ${tokenAddress} --decimals 6 --network eip155:1672 --key-file <file with the key of an account that holds the token>`,
+    );
   });
 
   it("names the operator's own Pushgateway where there is one", () => {

@@ -1,6 +1,7 @@
 import { createECDH } from "node:crypto";
 import * as Address from "ox/Address";
 import * as PublicKey from "ox/PublicKey";
+import { z } from "zod";
 import { formatAuthority } from "#daemon/http/address.ts";
 import { findServiceRow, operatorPaths, stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "./config/config-schema.ts";
@@ -41,6 +42,7 @@ export function buildDockerOutputs(config: StackConfig): StackOutputs {
       `curl -s ${gateway} -H 'Content-Type: application/json' -d ${body}`,
       `curl -si ${resourceServer}/data`,
       `curl -s ${status}/status`,
+      formatPurchase(config, resourceServer),
     ],
     signer: buildSignerOutput(config),
   };
@@ -79,10 +81,29 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
         ? [`${forward}/resource-server ${server.http}`]
         : [`curl -si ${resourceServer}/data`]),
       `${forward}/sidecar-status ${sidecar.status}`,
+      formatPurchase(config, resourceServer ?? `http://127.0.0.1:${server.http}`),
     ],
     signer: buildSignerOutput(config),
   };
 }
+
+const priced = z.object({ accepts: z.object({ price: z.string().startsWith("$") }) });
+
+/** Formats the command that buys the first route that a stack sells, from the devnet's account or the reader's own. */
+function formatPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig, server: string): string {
+  const [[route, sold] = ["GET /data", sampleOffer]] = Object.entries(routes);
+  const [method = "", path = ""] = route.split(" ");
+  const price = (priced.safeParse(sold).data ?? sampleOffer).accepts.price.slice(1);
+  return [
+    ...(isDev ? [`GATEHOUSE_PAY_SIGNER_PRIVATE_KEY=${devAccounts.payer.privateKey}`] : []),
+    `npx gatehouse-evm pay ${server}${path}`,
+    ...(method === "GET" ? [] : [`--method ${method}`]),
+    `--max-amount ${price} --asset ${tokenAddress} --decimals 6 --network eip155:${chainId}`,
+    ...(isDev ? [] : ["--key-file <file with the key of an account that holds the token>"]),
+  ].join(" ");
+}
+
+const sampleOffer = { accepts: { price: "$0.01" } };
 
 /** Lists the ports for operators of the services that a stack brings. */
 function listBroughtPorts(config: StackConfig) {

@@ -7,7 +7,7 @@ import type { StackConfig } from "../../config/config-schema.ts";
 export const devnetMnemonic = "test test test test test test test test test test test junk";
 
 /**
- * Accounts 0 and 2 of the devnet: the facilitator's signer, with its key, and the payee; 1 is left to a paying client. Written
+ * Accounts 0, 1 and 2 of the devnet: the facilitator's signer, a paying client, and the payee. Written
  * down because deriving them (BIP-39, BIP-32) would take a quarter of the program's time.
  */
 export const devAccounts = {
@@ -15,6 +15,7 @@ export const devAccounts = {
     address: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
     privateKey: "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
   },
+  payer: { privateKey: "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d" },
   payee: { address: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC" },
 } as const;
 
