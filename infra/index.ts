@@ -1,5 +1,5 @@
 import { getProject, getRootDirectory, getStack, RunError, runtime } from "@pulumi/pulumi";
-import { parseConfig } from "./stack-config.ts";
+import { readConfig } from "./stack-config.ts";
 import { deployStack } from "./deploy-stack.ts";
 import { readImageArchitecture } from "./docker/engine.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
@@ -16,17 +16,17 @@ import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs } from "
 
 const project = getProject();
 const prefix = `${project}-${getStack()}`;
-const config = parseConfig(readStackConfiguration(project));
-await preflight(config, { prefix, environment: process.env });
+const { config, problems } = readConfig(readStackConfiguration(project));
+await preflight(config, { prefix, environment: process.env, problems });
 if (config.target === "docker") {
   const architecture = await readImageArchitecture(config);
   prepareImages(getRootDirectory(), { images: findUnnamedImages(config), architecture });
 }
-const watch = watchInterruptions({ project, stack: getStack() });
 const engine =
   config.target === "docker"
     ? createEngineClient(config.dockerEngine, process.env["DOCKER_CERT_PATH"] !== undefined)
     : undefined;
+const watch = watchInterruptions({ project, stack: getStack() });
 if (engine !== undefined) replaceHealthWait({ engine, isLiveEnough: config.nodeImage !== undefined });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { assignAt, getValueAt } from "#daemon/settings/value.ts";
 import { configSchema, secretKeys, type StackConfig } from "./config/config-schema.ts";
 import { isNotSet } from "./config/declared-key.ts";
 import { findPublicWayProblems } from "./config/public-way.ts";
@@ -14,6 +15,7 @@ import { findUnnamedImages } from "./services/stack-images.ts";
 import { findReplicationProblems } from "./services/replication.ts";
 import { findTrustedProxiesProblems } from "./services/trusted-proxies.ts";
 import { ConfigError, describeProblem, type ConfigProblem } from "./config/config-problem.ts";
+import { findRootKey } from "./config/problem-parts.ts";
 
 /**
  * Parses a stack's configuration.
@@ -28,16 +30,41 @@ import { ConfigError, describeProblem, type ConfigProblem } from "./config/confi
  * console.log(config.chainId, config.target); // 1672 docker
  */
 export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig {
+  const { config, problems } = readConfig(raw);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** Keys without which nothing else of a stack can be judged. */
+const decisive: ReadonlySet<string> = new Set(["target", "nodeImage", "nodeFamily"]);
+
+/**
+ * Parses a stack's configuration, and leaves out values that do not fit, so that the rest can be judged in the same round.
+ *
+ * @param raw the values by key, as for {@link parseConfig}.
+ * @throws {ConfigError} if nothing else can be judged.
+ */
+export function readConfig(
+  raw: Readonly<Record<string, string>>,
+): Readonly<{ config: StackConfig; problems: readonly ConfigProblem[] }> {
   const given = Object.entries(raw).filter(([key, text]) => !isNotSet(key, text));
   const values = Object.fromEntries(given.map(([key, text]) => [key, fromText(key, text)]));
-  const parsed = configSchema.safeParse(values);
-  if (parsed.success) {
-    const config = withFamilyDefaults(parsed.data);
-    const problems = findContradictions(config);
-    if (problems.length > 0) throw new ConfigError(problems);
-    return Object.freeze(config);
+  for (const { code, path } of configSchema.safeParse(values).error?.issues ?? []) {
+    // `pulumi config set --path` stores a number with a fraction as text.
+    const [keys, found] = [path.map(String), getValueAt(values, path.map(String))];
+    if (code === "invalid_type" && typeof found === "string" && /^\d+\.\d+$/.test(found)) {
+      assignAt(values, keys, Number(found));
+    }
   }
-  throw new ConfigError(parsed.error.issues.flatMap((issue) => describe(issue, raw)));
+  const parsed = configSchema.safeParse(values);
+  const misfits = (parsed.error?.issues ?? []).flatMap((issue) => describe(issue, raw));
+  const rejected = new Set(misfits.map(({ key }) => findRootKey(key)));
+  const fitting = Object.entries(values).filter(([key]) => !rejected.has(key));
+  const { data } = parsed.success ? parsed : configSchema.safeParse(Object.fromEntries(fitting));
+  if (data === undefined || [...rejected].some((key) => decisive.has(key))) throw new ConfigError(misfits);
+  const config = Object.freeze(withFamilyDefaults(data));
+  const contradictions = findContradictions(config).filter(({ key }) => !rejected.has(findRootKey(key)));
+  return { config, problems: [...misfits, ...contradictions] };
 }
 
 /** Adds what the family of the node's image decides, unless the stack says otherwise. */

@@ -1,16 +1,10 @@
 import { all, ComponentResource, type ComponentResourceOptions, type Output, type Resource } from "@pulumi/pulumi";
-import { isOperatedService, listStackServices } from "#daemon/stack-services.ts";
+import { isOperatedService } from "#daemon/stack-services.ts";
 import type { Platform } from "../platform.ts";
-import { buildBrought } from "../services/brought-services.ts";
-import { describeGivenConfiguration, type BuiltService, type GivenConfiguration } from "../services/built-service.ts";
-import { facilitatorSpec } from "../services/facilitator-spec.ts";
-import { nodeSpec } from "../services/node-spec.ts";
-import { resourceServerSpec } from "../services/resource-server-spec.ts";
-import { restoreSpec } from "../services/restore-spec.ts";
+import { describeGivenConfiguration, type GivenConfiguration } from "../services/built-service.ts";
+import { buildServices, listBuilt, type StackServices } from "../services/built-stack.ts";
 import type { ServiceName } from "../services/service-spec.ts";
-import { sidecarSpec } from "../services/sidecar-spec.ts";
 import type { StackArgs } from "../services/stack-specs.ts";
-import { volumeSnapshotSpec } from "../services/volume-snapshot-spec.ts";
 import { Node } from "./node.ts";
 import { formatServiceType, Service, withoutProblems } from "./service.ts";
 
@@ -34,7 +28,7 @@ export class Gatehouse extends ComponentResource {
   /** @throws {ConfigError} with the problems of all services at once, before anything is made. */
   constructor(name: string, args: StackArgs & Readonly<{ platform: Platform }>, opts?: ComponentResourceOptions) {
     super("gatehouse:index:Gatehouse", name, {}, opts);
-    const services = buildServices(args);
+    const services = withoutProblems(buildServices(args));
     const { platform } = args;
     this.configuration = Object.fromEntries(
       listBuilt(services).flatMap(({ definition, spec }) =>
@@ -49,33 +43,6 @@ export class Gatehouse extends ComponentResource {
     this.ready = deployServices(services, { name, platform, parent: this, schedule: args.volumeSnapshots?.schedule });
     this.registerOutputs({});
   }
-}
-
-/** The services of a stack by name: those that every stack has, and others as far as it has them. */
-type StackServices = Readonly<Partial<Record<ServiceName, BuiltService>> & Record<"node" | "sidecar", BuiltService>>;
-
-/** Builds each service of a stack once. @throws {ConfigError} with the problems of all of them. */
-function buildServices(args: StackArgs): StackServices {
-  const own: StackServices = {
-    node: nodeSpec(args.node),
-    sidecar: sidecarSpec(args.sidecar),
-    ...(args.restore && { restore: restoreSpec(args.restore) }),
-    ...(args.volumeSnapshots && { "volume-snapshot": volumeSnapshotSpec(args.volumeSnapshots) }),
-    facilitator: facilitatorSpec(args.facilitator),
-    "resource-server": resourceServerSpec(args.resourceServer),
-  };
-  return withoutProblems({
-    ...own,
-    ...buildBrought(
-      args,
-      listBuilt(own).map(({ spec }) => spec),
-    ),
-  });
-}
-
-/** Lists services in the order of the table of all. */
-function listBuilt(services: StackServices): readonly BuiltService[] {
-  return listStackServices().flatMap((name) => services[name] ?? []);
 }
 
 /** Services that are deployed with the node, in its pod or before its first start. */

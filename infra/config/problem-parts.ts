@@ -75,6 +75,6 @@ function formatInputChange(about: string, change: KeyChange): string {
 }
 
 /** Finds the input that holds a value, however deep: `limits` of `limits.node.memory`. */
-function findRootKey(key: string): string {
-  return key.split(".")[0] ?? key;
+export function findRootKey(key: string): string {
+  return key.split(/[.[]/)[0] ?? key;
 }

@@ -7,7 +7,6 @@ import {
   type Resource,
 } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform, Scope } from "../platform.ts";
-import { isLoopback } from "#daemon/http/address.ts";
 import { withoutProblems } from "../components/service.ts";
 import { dockerAddresses } from "../services/addresses.ts";
 import type { CommonArgs } from "../services/built-service.ts";
@@ -25,6 +24,7 @@ import {
 } from "../services/service-spec.ts";
 import { findBinDirectory } from "../services/node/node-conf.ts";
 import type { Published } from "../services/published.ts";
+import { describeDockerHost } from "../services/target-context.ts";
 import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { buildContainerArgs, labelPrefix, type Placement } from "./container-args.ts";
 import { deliverFiles, type FileDelivery } from "./file-delivery.ts";
@@ -81,12 +81,7 @@ export class DockerHost extends ComponentResource implements Platform {
   constructor(name: string, args: DockerHostArgs, opts?: ComponentResourceOptions) {
     super("gatehouse:docker:DockerHost", name, {}, { ...opts, providers: [args.provider] });
     this.#args = args;
-    this.published = {
-      isPublicLoopback: isLoopback(args.publishAddress),
-      namesOf: (service) => [service, `${args.prefix}-${service}`],
-    };
-    const exec = `docker exec ${args.prefix}-sidecar`;
-    this.restart = { driver: "docker", container: `${args.prefix}-node`, exec };
+    ({ published: this.published, restart: this.restart } = describeDockerHost(args));
     this.#edge = this.#network("edge", false);
     this.#private = this.#network("private", true);
     this.registerOutputs({});

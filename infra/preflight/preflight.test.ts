@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
-import { parseConfig } from "../stack-config.ts";
+import { parseConfig, readConfig } from "../stack-config.ts";
 import { ConfigError } from "../config/config-problem.ts";
 import { findContextProblems } from "./kubernetes-context.ts";
 import { preflight } from "./preflight.ts";
@@ -90,6 +90,50 @@ describe("before anything is made on Docker", () => {
       "devnetImage: found registry.example/devnet:1, which the engine does not have and can't pull (manifest unknown); correct it with `pulumi config set devnetImage …`, or load it into the engine.",
       "pushgatewayImage: found prom/pushgateway:v1.11.3@sha256:74fa117cef2d7e383112d25139ff1c2d2e309c35389a9e0554a47136a1482e48, which the engine does not have and can't pull (manifest unknown); correct it with `pulumi config set pushgatewayImage …`, or load it into the engine.",
       "baseImage: found node:20, which has Node 20.1.0; expected an image with Node 24 or later. Correct it with `pulumi config set baseImage …`.",
+    ]);
+  });
+
+  it("what does not fit, contradicts, is missing, a service would refuse, and is taken on the host, in one round", async () => {
+    const offer = { scheme: "exact", network: "eip155:1672", payTo: `0x${"03".repeat(20)}` };
+    const routes = {
+      "GET /a": { accepts: { ...offer, price: "cheap" }, upstream: "http://a.example" },
+      "GET /b": { accepts: { ...offer, price: "$0.01" }, upstream: "not a URL" },
+    };
+    const { config, problems } = readConfig({
+      dockerEngine: `unix://${socket}`,
+      baseImage: "node:26",
+      pushgatewayImage: "push:1",
+      ...free,
+      gatewayPort: String(othersPort),
+      nodeImage: "push:1",
+      chainId: "none",
+      signerPrivateKey: "0x1",
+      limits: JSON.stringify({ node: { cpus: "0.5", memoryMebibytes: 64 } }),
+      settings: JSON.stringify({
+        facilitator: { signer: { privateKye: 1 } },
+        "engine-proxy": { stopTimeoutMaxSeconds: -1 },
+      }),
+      routes: JSON.stringify(routes),
+    });
+    const surroundings = { prefix: "gh", environment: {}, problems };
+    const error = await preflight(config, surroundings).then(String, (thrown: unknown) => thrown as ConfigError);
+    expect(error).toBeInstanceOf(ConfigError);
+    const found = (error as ConfigError).problems.map(({ key, message }) => `${key}: ${message.split(";")[0]}`);
+    expect(found).toEqual([
+      "chainId: found none",
+      "signerPrivateKey: found a value that does not fit",
+      "hostIp: missing",
+      "nodeUser: missing",
+      "nodeVersion: missing",
+      "domainKey: missing",
+      "stabilizingKey: missing",
+      "payTo: missing",
+      "tokenAddress: missing",
+      expect.stringMatching(/^settings\.facilitator\.signer\.privateKye: facilitator has no such setting/),
+      "routes: GET /b: upstream: expected a URL. Correct it with `pulumi config set --path 'routes[\"GET /b\"].…' …`.",
+      expect.stringMatching(/^routes: GET \/a: accepts\.price: "cheap" is not a price/),
+      expect.stringMatching(/^settings\.engine-proxy\.stopTimeoutMaxSeconds: /),
+      expect.stringMatching(`^gatewayPort: found ${othersPort}, but the container other`),
     ]);
   });
 

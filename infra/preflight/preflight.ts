@@ -1,6 +1,8 @@
 import { homedir } from "node:os";
 import { secretKeys, type StackConfig } from "../config/config-schema.ts";
 import { ConfigError, describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import { findRootKey } from "../config/problem-parts.ts";
+import { findServiceProblems } from "../services/built-stack.ts";
 import { findMissingKeys } from "../services/node/node-keys.ts";
 import { findMissingNodeValues } from "../services/node/node-image.ts";
 import { findDockerProblems, probePort } from "./docker-preflight.ts";
@@ -14,18 +16,28 @@ import { findRegistryProblems } from "./registry-images.ts";
 export type Surroundings = Readonly<{
   prefix: string;
   environment: Readonly<Record<string, string | undefined>>;
+  /** Problems that parsing has found already. */
+  problems?: readonly ConfigProblem[];
   /** Whether the program was given a provider that knows the cluster or the engine, so that the configuration's own is not used; default: no. */
   hasProvider?: boolean;
 }>;
 
 /**
- * Checks whether a stack can be deployed at all, before Pulumi begins: missing values, an engine that does not answer, a host that is too small, taken ports, images that are
+ * Checks whether a stack can be deployed at all, before Pulumi begins: missing values, what a service would refuse, an engine that does not answer, a host that is too small, taken ports, images that are
  * nowhere, a context that the kubeconfig does not have.
  *
  * @throws {ConfigError} with all problems at once, a line each.
  */
 export async function preflight(config: StackConfig, surroundings: Surroundings): Promise<void> {
-  const problems = [...findMissingValues(config), ...(await findTargetProblems(config, surroundings))];
+  const { prefix, problems: found = [] } = surroundings;
+  const rejected = new Set(found.map(({ key }) => findRootKey(key)));
+  const others = [
+    ...findMissingValues(config),
+    ...findServiceProblems(config, prefix),
+    ...(await findTargetProblems(config, surroundings)),
+  ];
+  // A value that does not fit is left out of the configuration, and is neither missing nor judged as its default.
+  const problems = [...found, ...others.filter(({ key }) => !rejected.has(findRootKey(key)))];
   if (problems.length > 0) throw new ConfigError(problems);
 }
 

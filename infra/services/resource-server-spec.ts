@@ -129,9 +129,15 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
     args,
   );
   const refused = findRouteProblems(args.routes, `eip155:${args.chainId}`).map((wrong) =>
-    describeProblem("routes", { wrong, remedy: ["Correct it", { kind: "set", path: true }, "."] }),
+    describeProblem("routes", { wrong, remedy: ["Correct it", { kind: "set", key: keyOfRoute(wrong) }, "."] }),
   );
   return { ...built, problems: [...built.problems, ...refused] };
+}
+
+/** Finds the key of the route that a problem begins with; its field is the reader's to write. */
+function keyOfRoute(problem: string): string {
+  const [route = ""] = problem.split(": ");
+  return /^[A-Z]+ \//.test(route) ? `routes["${route}"].…` : "routes";
 }
 
 const offer = z.object({ payTo: z.string().optional() });

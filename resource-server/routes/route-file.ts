@@ -30,10 +30,12 @@ const offerBy = (schemes: readonly string[]) =>
 /** Longest time that a token is sold for: a year. */
 const tokenSecondsMax = 31_536_000;
 
+const acceptsBy = (offer: ReturnType<typeof offerBy>) => z.union([offer, z.array(offer).min(1).max(16)]);
+
 const routeBy = (offer: ReturnType<typeof offerBy>) =>
   z
     .strictObject({
-      accepts: z.union([offer, z.array(offer).min(1).max(16)]),
+      accepts: acceptsBy(offer),
       description: z.string().max(1_000).optional(),
       mimeType: z
         .string()
@@ -66,6 +68,10 @@ export function createRouteFileSchema(schemes: readonly string[]) {
     .refine((routes) => Object.keys(routes).length > 0, "it sells nothing; add a route")
     .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
 }
+
+/** The payment options of routes, whatever else is wrong with these. */
+export const createOffersSchema = (schemes: readonly string[]) =>
+  z.record(z.string(), z.object({ accepts: acceptsBy(offerBy(schemes)) }).or(z.unknown().transform(() => undefined)));
 
 /** One payment option of a route in the file. */
 export type RouteOffer = z.output<ReturnType<typeof offerBy>>;

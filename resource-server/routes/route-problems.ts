@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { PriceError, convertPriceToAmount } from "#x402/price.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { createRouteFileSchema, type RouteOffer } from "./route-file.ts";
+import { createOffersSchema, createRouteFileSchema, type RouteOffer } from "./route-file.ts";
 
 /**
  * Finds what is wrong with the content of a routes file for a server that charges on one network by these schemes: a
@@ -12,11 +12,13 @@ export function findRouteProblems(
   network: string,
   schemes: readonly string[] = knownSchemes.map(({ name }) => name),
 ): readonly string[] {
-  const parsed = createRouteFileSchema(schemes).safeParse(content);
-  if (!parsed.success) return describeSchemaIssues(parsed.error.issues);
-  return Object.entries(parsed.data).flatMap(([key, { accepts }]) =>
-    [accepts].flat().flatMap((offer) => findOfferProblems(offer, network).map((text) => `${key}: accepts.${text}`)),
+  const { error } = createRouteFileSchema(schemes).safeParse(content);
+  const offers = Object.entries(createOffersSchema(schemes).safeParse(content).data ?? {}).flatMap(([key, route]) =>
+    [route?.accepts ?? []]
+      .flat()
+      .flatMap((offer) => findOfferProblems(offer, network).map((text) => `${key}: accepts.${text}`)),
   );
+  return [...describeSchemaIssues(error?.issues ?? []), ...offers];
 }
 
 type Issue = z.core.$ZodIssue;

@@ -1,0 +1,59 @@
+import { listStackServices } from "#daemon/stack-services.ts";
+import { deploymentSecret } from "../config/pulumi-config.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { buildBrought } from "./brought-services.ts";
+import type { BuiltService } from "./built-service.ts";
+import { engineProxySpec } from "./engine-proxy-spec.ts";
+import { facilitatorSpec } from "./facilitator-spec.ts";
+import { devAccounts } from "./node/dev-accounts.ts";
+import { nodeSpec } from "./node-spec.ts";
+import { resourceServerSpec } from "./resource-server-spec.ts";
+import { restoreSpec } from "./restore-spec.ts";
+import type { ServiceName } from "./service-spec.ts";
+import { sidecarSpec } from "./sidecar-spec.ts";
+import { stackArgs, type StackArgs } from "./stack-specs.ts";
+import { describeTarget } from "./target-context.ts";
+import { volumeSnapshotSpec } from "./volume-snapshot-spec.ts";
+
+/** The services of a stack by name: those that every stack has, and others as far as it has them. */
+export type StackServices = Readonly<
+  Partial<Record<ServiceName, BuiltService>> & Record<"node" | "sidecar", BuiltService>
+>;
+
+/** Builds each service of a stack once. */
+export function buildServices(args: StackArgs): StackServices {
+  const own: StackServices = {
+    node: nodeSpec(args.node),
+    sidecar: sidecarSpec(args.sidecar),
+    ...(args.restore && { restore: restoreSpec(args.restore) }),
+    ...(args.volumeSnapshots && { "volume-snapshot": volumeSnapshotSpec(args.volumeSnapshots) }),
+    facilitator: facilitatorSpec(args.facilitator),
+    "resource-server": resourceServerSpec(args.resourceServer),
+  };
+  const specs = listBuilt(own).map(({ spec }) => spec);
+  return { ...own, ...buildBrought(args, specs) };
+}
+
+/** Lists services in the order of the table of all. */
+export function listBuilt(services: StackServices): readonly BuiltService[] {
+  return listStackServices().flatMap((name) => services[name] ?? []);
+}
+
+/** Values that let the rest of a stack be judged where they are missing, which is reported by itself. */
+const standIns = {
+  signerPrivateKey: devAccounts.signer.privateKey,
+  payTo: devAccounts.payee.address,
+  tokenAddress: devAccounts.payee.address,
+} as const;
+
+/** Finds what the services of a stack would refuse: settings, routes. Nothing is registered. */
+export function findServiceProblems(config: StackConfig, prefix: string): readonly ConfigProblem[] {
+  const { devAccounts: hasAccounts, tokenAddress = standIns.tokenAddress } = config;
+  const complete = hasAccounts ? { ...config, tokenAddress } : { ...standIns, ...config };
+  const args = stackArgs(complete, { prefix, ...describeTarget(config, prefix), secret: deploymentSecret });
+  const settings = config.settings["engine-proxy"];
+  const proxy = engineProxySpec({ container: `${prefix}-node`, binDirectory: undefined, settings });
+  const built = [...listBuilt(buildServices(args)), ...(config.target === "docker" ? [proxy] : [])];
+  return built.flatMap(({ problems }) => problems);
+}
