@@ -8,6 +8,7 @@ import { chooseNodeFamily } from "./services/node/node-image.ts";
 import { findUnnamedImages } from "./services/stack-images.ts";
 import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
 import { createEngineClient } from "./preflight/engine-client.ts";
+import { isOnEngine } from "./docker/engine-exec.ts";
 import { replaceHealthWait } from "./docker/health-wait.ts";
 import { listUnreadyServices } from "./docker/unready-services.ts";
 import { preflight } from "./preflight/preflight.ts";
@@ -26,7 +27,8 @@ const engine =
   config.target === "docker"
     ? createEngineClient(config.dockerEngine, process.env["DOCKER_CERT_PATH"] !== undefined)
     : undefined;
-const watch = watchInterruptions({ project, stack: getStack() });
+const exists = engine && ((type: string, name: string) => isOnEngine(engine, { type, name }));
+const watch = watchInterruptions({ project, stack: getStack(), ...(exists && { exists }) });
 if (engine !== undefined) replaceHealthWait({ engine, isLiveEnough: config.nodeImage !== undefined });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 

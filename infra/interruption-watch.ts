@@ -46,12 +46,18 @@ const uploadsSchema = z.array(z.object({ file: z.string(), content: z.string() }
  * Has a plain `pulumi preview` call out, as a warning at the resource, what would interrupt the node or drop data. To be called before
  * any resource is registered. Pulumi runs hooks in a preview too, and that before a creation for a replacement as well (Pulumi
  * documentation, "Resource hooks"); whether there is such a resource already, which that hook does not get, the outputs of the stack's last
- * update show. A hook before the deletion would know, but `pulumi destroy` refuses a stack that has one unless it runs the program.
+ * update show, and the engine, where a destroyed stack has outputs still. A hook before the deletion would know, but `pulumi destroy` refuses a stack that has one unless it runs the program.
  */
 export function watchInterruptions({
   project,
   stack,
-}: Readonly<{ project: string; stack: string }>): InterruptionWatch {
+  exists = async () => true,
+}: Readonly<{
+  project: string;
+  stack: string;
+  /** Whether a resource is on the engine; default: what the last update made still is. */
+  exists?: (type: string, name: string) => Promise<boolean>;
+}>): InterruptionWatch {
   const readOutput = createOutputReader(`${getOrganization()}/${project}/${stack}`);
   const deployed = readOutput(watchedOutput).then((value) => namesSchema.safeParse(value).data ?? []);
   const given = readOutput(configurationOutput).then((value) => givenSchema.safeParse(value).data ?? {});
@@ -60,8 +66,9 @@ export function watchInterruptions({
     const what = findWatched(type, name);
     if (what === undefined) return undefined;
     watched.push(name);
+    const isDeployed = async () => (await deployed).includes(name) && (await exists(type, name));
     const changedFiles = async () => findChangedFiles((await given)[findServiceOfLive(name) ?? ""]?.files, props);
-    const hooks = { ...opts.hooks, ...createHooks({ what, resource, name, deployed, changedFiles }) };
+    const hooks = { ...opts.hooks, ...createHooks({ what, resource, name, isDeployed, changedFiles }) };
     return { props, opts: { ...opts, hooks } };
   });
   return {
@@ -94,7 +101,8 @@ type Subject = Readonly<{
   what: Watched;
   resource: Resource;
   name: string;
-  deployed: Promise<readonly string[]>;
+  /** Whether it is there already, so that a creation is a replacement. */
+  isDeployed: () => Promise<boolean>;
   /** Names of the live files that differ from those of the stack's last update; undefined if that can't be determined. */
   changedFiles: () => Promise<readonly string[] | undefined>;
 }>;
@@ -112,7 +120,7 @@ function findChangedFiles(
   return changed.length === 0 ? undefined : changed.map(({ name }) => name);
 }
 
-function createHooks({ what, resource, name, deployed, changedFiles }: Subject) {
+function createHooks({ what, resource, name, isDeployed, changedFiles }: Subject) {
   const hook = (moment: string, finding: (args: ResourceHookArgs) => Promise<Notice | undefined>) => {
     const report = async (args: ResourceHookArgs) => {
       const found = runtime.isDryRun() ? await finding(args) : undefined;
@@ -124,7 +132,7 @@ function createHooks({ what, resource, name, deployed, changedFiles }: Subject) 
   return {
     beforeCreate: [
       hook("creation", async ({ type }) =>
-        (await deployed).includes(name)
+        (await isDeployed())
           ? describeReplacement(what, name, { type, changedFiles: what === "live" ? await changedFiles() : undefined })
           : undefined,
       ),

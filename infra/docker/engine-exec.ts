@@ -19,3 +19,14 @@ export async function runInContainer(
   const { body: printed } = await engine(`/exec/${id}/start`, { method: "POST", body: { Detach: false, Tty: true } });
   return typeof printed === "string" ? printed : undefined;
 }
+
+const collections: Readonly<Record<string, string>> = {
+  "docker:index/container:Container": "containers/NAME/json",
+  "docker:index/volume:Volume": "volumes/NAME",
+};
+
+/** Whether an engine has a resource; true for one that it can't be asked about. */
+export async function isOnEngine(engine: EngineClient, { type, name }: Readonly<{ type: string; name: string }>) {
+  const path = collections[type]?.replace("NAME", name);
+  return path === undefined || (await engine(`/${path}`)).status !== 404;
+}
