@@ -57,7 +57,7 @@ export function readConfig(
     }
   }
   const parsed = configSchema.safeParse(values);
-  const misfits = (parsed.error?.issues ?? []).flatMap((issue) => describe(issue, raw));
+  const misfits = (parsed.error?.issues ?? []).flatMap((issue) => describe(issue, values));
   const rejected = new Set(misfits.map(({ key }) => findRootKey(key)));
   const fitting = Object.entries(values).filter(([key]) => !rejected.has(key));
   const { data } = parsed.success ? parsed : configSchema.safeParse(Object.fromEntries(fitting));
@@ -87,7 +87,7 @@ function fromText(key: string, text: string): unknown {
   }
 }
 
-function describe(issue: z.core.$ZodIssue, raw: Readonly<Record<string, string>>): readonly ConfigProblem[] {
+function describe(issue: z.core.$ZodIssue, values: Readonly<Record<string, unknown>>): readonly ConfigProblem[] {
   if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
     return issue.keys.map((key) =>
       describeProblem(key, {
@@ -99,14 +99,23 @@ function describe(issue: z.core.$ZodIssue, raw: Readonly<Record<string, string>>
   const [key = "", ...inner] = issue.path.map(String);
   const expected = findExpected(shape[key]);
   const secret = secretKeys.some((name) => name === key);
-  const found = secret ? "a value that does not fit" : (raw[key] ?? "nothing");
+  const found = secret ? "a value that does not fit" : findFound(values, [key, ...inner]);
   const allowed = inner.length === 0 && typeof expected === "string" ? `expected ${expected}` : issue.message;
+  const path = [key, ...inner].join(".");
+  const isPlain = inner.every((part) => /^[\w-]+$/.test(part));
   return [
-    describeProblem([key, ...inner].join("."), {
-      wrong: `found ${found}; ${allowed}.`,
-      remedy: ["Correct it", { kind: "set", key, secret }, "."],
+    describeProblem(path, {
+      wrong: found === undefined ? `${allowed}.` : `found ${found}; ${allowed}.`,
+      remedy: ["Correct it", { kind: "set", key: isPlain ? path : key, secret }, "."],
     }),
   ];
+}
+
+/** Finds the value that was found at a path, as text; undefined for one inside another that is missing or has values itself. */
+function findFound(values: Readonly<Record<string, unknown>>, path: readonly string[]): string | undefined {
+  const value = getValueAt(values, path);
+  if (typeof value !== "object") return value === undefined ? undefined : String(value);
+  return path.length === 1 ? JSON.stringify(value) : undefined;
 }
 
 /** Finds the words for a right value: the schema's own, or those of the schema that a default or `optional()` wraps. */

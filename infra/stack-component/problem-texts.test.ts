@@ -55,14 +55,14 @@ it("names a value that does not fit", async () => {
   const limits = JSON.stringify({ node: { memory: 5 } });
   expect(await textsOf(parsed({ limits, observability: '{"grafana":{"port":"no"}}' }))).toMatchInlineSnapshot(`
     "
-    stack limits.node.cpus: found {"node":{"memory":5}}; missing; expected a number. Correct it with \`pulumi config set limits …\`.
-    input limits.node.cpus: found {"node":{"memory":5}}; missing; expected a number. Correct it.
-    stack limits.node.memoryMebibytes: found {"node":{"memory":5}}; missing; expected a number. Correct it with \`pulumi config set limits …\`.
-    input limits.node.memoryMebibytes: found {"node":{"memory":5}}; missing; expected a number. Correct it.
-    stack limits.node: found {"node":{"memory":5}}; no such key as "memory"; correct or remove it. Correct it with \`pulumi config set limits …\`.
-    input limits.node: found {"node":{"memory":5}}; no such key as "memory"; correct or remove it. Correct it.
-    stack observability.grafana.port: found {"grafana":{"port":"no"}}; expected a number, not text. Correct it with \`pulumi config set observability …\`.
-    input observability.grafana.port: found {"grafana":{"port":"no"}}; expected a number, not text. Correct it.
+    stack limits.node.cpus: missing; expected a number. Correct it with \`pulumi config set --path limits.node.cpus …\`.
+    input limits.node.cpus: missing; expected a number. Correct it.
+    stack limits.node.memoryMebibytes: missing; expected a number. Correct it with \`pulumi config set --path limits.node.memoryMebibytes …\`.
+    input limits.node.memoryMebibytes: missing; expected a number. Correct it.
+    stack limits.node: no such key as "memory"; correct or remove it. Correct it with \`pulumi config set --path limits.node …\`.
+    input limits.node: no such key as "memory"; correct or remove it. Correct it.
+    stack observability.grafana.port: found no; expected a number, not text. Correct it with \`pulumi config set --path observability.grafana.port …\`.
+    input observability.grafana.port: found no; expected a number, not text. Correct it.
     "
   `);
 });
