@@ -8,7 +8,6 @@ import {
   type ResourceHookArgs,
 } from "@pulumi/pulumi";
 import { hash } from "node:crypto";
-import { basename } from "node:path";
 import { z } from "zod";
 import {
   findInterruptionByUpdate,
@@ -40,7 +39,8 @@ const configurationOutput = "configuration";
 
 const namesSchema = z.array(z.string());
 const givenSchema = z.record(z.string(), z.object({ files: z.record(z.string(), z.string()) }));
-const uploadsSchema = z.array(z.object({ file: z.string(), content: z.string() }));
+const uploadsSchema = z.tuple([z.object({ content: z.string() })]);
+const bundleSchema = z.record(z.string(), z.string());
 
 /**
  * Has a plain `pulumi preview` call out, as a warning at the resource, what would interrupt the node or drop data. To be called before
@@ -112,10 +112,10 @@ function findChangedFiles(
   before: Readonly<Record<string, string>> | undefined,
   props: Readonly<Record<string, unknown>>,
 ): readonly string[] | undefined {
-  const uploads = uploadsSchema.safeParse(props["uploads"]).data;
-  if (before === undefined || uploads === undefined) return undefined;
-  const changed = uploads
-    .map(({ file, content }) => ({ name: basename(file), sha256: hash("sha256", content) }))
+  const [upload] = uploadsSchema.safeParse(props["uploads"]).data ?? [];
+  if (before === undefined || upload === undefined) return undefined;
+  const changed = Object.entries(bundleSchema.parse(JSON.parse(upload.content)))
+    .map(([name, content]) => ({ name, sha256: hash("sha256", content) }))
     .filter(({ name, sha256 }) => before[name] !== sha256);
   return changed.length === 0 ? undefined : changed.map(({ name }) => name);
 }

@@ -1,5 +1,5 @@
 import * as docker from "@pulumi/docker";
-import { secret, type CustomResourceOptions, type Input } from "@pulumi/pulumi";
+import { jsonStringify, secret, type CustomResourceOptions, type Input } from "@pulumi/pulumi";
 import { filesDirectory, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
 import { formatEngineCpus } from "./engine.ts";
 
@@ -33,12 +33,26 @@ function buildFileDeliveryArgs(
     ...buildOneShot(spec, placement),
     entrypoints: ["node"],
     command: [installProgram, "move", incomingDirectory, filesDirectory],
-    uploads: files.map((file) => ({
-      file: `${incomingDirectory}/${file.name}`,
-      content: file.secret ? secret(file.content) : file.content,
-      permissions: "0444",
-    })),
+    uploads: files.some((file) => file.secret) ? files.map(buildUpload) : [buildUpload(bundleFiles(files))],
   };
+}
+
+function buildUpload({ name, content, secret: isSecret }: FileSpec) {
+  return {
+    file: `${incomingDirectory}/${name}`,
+    content: isSecret ? secret(content) : content,
+    permissions: "0444",
+  };
+}
+
+/** Bundles files in one: of several, the provider keeps an order of its own, so that a preview would compare one with another. */
+function bundleFiles(files: readonly FileSpec[]): FileSpec {
+  const known = files.flatMap(({ name, content }) => (typeof content === "string" ? [[name, content]] : []));
+  const content =
+    known.length === files.length
+      ? JSON.stringify(Object.fromEntries(known))
+      : jsonStringify(Object.fromEntries(files.map((file) => [file.name, file.content])));
+  return { name: "files.json", content, secret: false };
 }
 
 /** Makes the volume with a service's files, and the container that delivers them. */

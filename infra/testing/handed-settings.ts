@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Recorded } from "./recording-mocks.ts";
 
-const uploads = z.array(z.object({ file: z.string(), content: z.string() }));
+const uploads = z.tuple([z.object({ content: z.string() })]);
 const files = z.record(z.string(), z.string());
 const secret = z.object({
   metadata: z.object({ name: z.string() }),
@@ -13,9 +13,9 @@ const secret = z.object({
 export function readHandedSettings(recorded: readonly Recorded[], service = "sidecar"): unknown {
   for (const { name, inputs } of recorded) {
     if (!name.endsWith(`-${service}-live`)) continue;
-    const delivered = uploads.safeParse(inputs["uploads"]).data;
+    const [delivered] = uploads.safeParse(inputs["uploads"]).data ?? [];
     const text =
-      delivered?.find(({ file }) => file.endsWith("/settings.json5"))?.content ??
+      (delivered && files.parse(JSON.parse(delivered.content))["settings.json5"]) ??
       secret.safeParse(inputs).data?.stringData["settings.json5"];
     if (text !== undefined) return JSON.parse(text);
   }

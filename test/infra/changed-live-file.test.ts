@@ -90,7 +90,11 @@ describe("a policy file of the operator's own", () => {
       gateway: { policyPath: "/data/policy.json5", ranges: { logsBlocks: 50 } },
     });
     const delivery = recorded.find(({ type, name }) => type.endsWith(":Container") && name === "gh-sidecar-live");
-    expect(JSON.stringify(delivery?.inputs["uploads"])).not.toContain('policy.json5"');
+    const [bundle] = delivery?.inputs["uploads"] as [{ file: string; content: string }];
+    expect([bundle.file, Object.keys(JSON.parse(bundle.content) as object)]).toEqual([
+      "/run/gatehouse/incoming/files.json",
+      ["api-keys.json5", "settings.json5"],
+    ]);
   });
 });
 
