@@ -32,7 +32,8 @@ type Sidecar = Readonly<{ resource: string; variables: readonly Variable[] }>;
 
 function findSidecar(resource: PolicyResource): readonly Sidecar[] {
   const workload = findWorkload(resource);
-  if (workload === undefined) return [];
+  // Another container of an engine is not read: where it has no variables, they are unknown at preview.
+  if (workload === undefined || (workload.kind === "docker" && workload.service() !== "sidecar")) return [];
   const variables = workload
     .containers()
     // A container that ends after one task is not a sidecar; if it is replaced, its environment is unknown at preview.
