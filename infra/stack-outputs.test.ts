@@ -28,9 +28,8 @@ describe("what a stack on Docker prints when it is up", () => {
       pushgateway: "http://127.0.0.1:9091/metrics",
     });
     expect(tryThis[0]).toMatch(/^curl -s http:\/\/192\.0\.2\.1:18545 .*eth_blockNumber/);
-    expect(tryThis.at(-1)).toMatch(
-      /^GATEHOUSE_PAY_SIGNER_PRIVATE_KEY=0x59c6\w+ npx gatehouse-evm pay http:\/\/192\.0\.2\.1:4021\/data --max-amount 0\.01 /,
-    );
+    expect(tryThis.at(-2)).toMatch(/^export GATEHOUSE_PAY_SIGNER_PRIVATE_KEY=0x59c6\w+$/);
+    expect(tryThis.at(-1)).toMatch(/^npx gatehouse-evm pay http:\/\/192\.0\.2\.1:4021\/data --max-amount 0\.01 /);
   });
 
   it("ends what to try with a purchase of the stack's own first route, by a key of the reader's", () => {
@@ -39,7 +38,7 @@ describe("what a stack on Docker prints when it is up", () => {
       parseConfig({ tokenAddress, payTo: address, signerPrivateKey: key, routes }),
     );
     expect(tryThis.at(-1)).toBe(
-      `npx gatehouse-evm pay http://127.0.0.1:4021/report --method POST --max-amount 0.05 --asset ${tokenAddress} --decimals 6 --network eip155:1672 --key-file <file with the key of an account that holds the token>`,
+      `npx gatehouse-evm pay http://127.0.0.1:4021/report --method POST --max-amount 0.05 --asset ${tokenAddress} --decimals 6 --key-file <payer's key>`,
     );
   });
 

@@ -42,7 +42,7 @@ export function buildDockerOutputs(config: StackConfig): StackOutputs {
       `curl -s ${gateway} -H 'Content-Type: application/json' -d ${body}`,
       `curl -si ${resourceServer}/data`,
       `curl -s ${status}/status`,
-      formatPurchase(config, resourceServer),
+      ...listPurchase(config, resourceServer),
     ],
     signer: buildSignerOutput(config),
   };
@@ -81,7 +81,7 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
         ? [`${forward}/resource-server ${server.http}`]
         : [`curl -si ${resourceServer}/data`]),
       `${forward}/sidecar-status ${sidecar.status}`,
-      formatPurchase(config, resourceServer ?? `http://127.0.0.1:${server.http}`),
+      ...listPurchase(config, resourceServer ?? `http://127.0.0.1:${server.http}`),
     ],
     signer: buildSignerOutput(config),
   };
@@ -89,18 +89,21 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
 
 const priced = z.object({ accepts: z.object({ price: z.string().startsWith("$") }) });
 
-/** Formats the command that buys the first route that a stack sells, from the devnet's account or the reader's own. */
-function formatPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig, server: string): string {
+/** Lists the commands that buy the first route that a stack sells, by the devnet's account or the reader's own. Pulumi shows 150 characters of each. */
+function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig, server: string) {
   const [[route, sold] = ["GET /data", sampleOffer]] = Object.entries(routes);
   const [method = "", path = ""] = route.split(" ");
   const price = (priced.safeParse(sold).data ?? sampleOffer).accepts.price.slice(1);
-  return [
-    ...(isDev ? [`GATEHOUSE_PAY_SIGNER_PRIVATE_KEY=${devAccounts.payer.privateKey}`] : []),
-    `npx gatehouse-evm pay ${server}${path}`,
+  const options = [
     ...(method === "GET" ? [] : [`--method ${method}`]),
-    `--max-amount ${price} --asset ${tokenAddress} --decimals 6 --network eip155:${chainId}`,
-    ...(isDev ? [] : ["--key-file <file with the key of an account that holds the token>"]),
-  ].join(" ");
+    `--max-amount ${price} --asset ${tokenAddress} --decimals 6`,
+    ...(chainId === 1_672 ? [] : [`--network eip155:${chainId}`]),
+    ...(isDev ? [] : ["--key-file <payer's key>"]),
+  ];
+  return [
+    ...(isDev ? [`export GATEHOUSE_PAY_SIGNER_PRIVATE_KEY=${devAccounts.payer.privateKey}`] : []),
+    `npx gatehouse-evm pay ${server}${path} ${options.join(" ")}`,
+  ];
 }
 
 const sampleOffer = { accepts: { price: "$0.01" } };
