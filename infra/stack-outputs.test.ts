@@ -37,6 +37,7 @@ describe("what a stack on Docker prints when it is up", () => {
     const { tryThis } = buildDockerOutputs(
       parseConfig({ tokenAddress, payTo: address, signerPrivateKey: key, routes }),
     );
+    expect(tryThis[1]).toBe("curl -si -X POST http://127.0.0.1:4021/report");
     expect(tryThis.at(-1)).toBe(
       `npx gatehouse-evm pay http://127.0.0.1:4021/report --method POST --max-amount 0.05 --asset ${tokenAddress} --decimals 6 --key-file <payer's key>`,
     );

@@ -40,7 +40,7 @@ export function buildDockerOutputs(config: StackConfig): StackOutputs {
     },
     tryThis: [
       `curl -s ${gateway} -H 'Content-Type: application/json' -d ${body}`,
-      `curl -si ${resourceServer}/data`,
+      formatUnpaid(config, resourceServer),
       `curl -s ${status}/status`,
       ...listPurchase(config, resourceServer),
     ],
@@ -79,7 +79,7 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
       ...(gateway === undefined ? [`${forward}/gateway ${sidecar.rpc}`] : [`curl -s ${gateway}`]),
       ...(resourceServer === undefined
         ? [`${forward}/resource-server ${server.http}`]
-        : [`curl -si ${resourceServer}/data`]),
+        : [formatUnpaid(config, resourceServer)]),
       `${forward}/sidecar-status ${sidecar.status}`,
       ...listPurchase(config, resourceServer ?? `http://127.0.0.1:${server.http}`),
     ],
@@ -91,8 +91,7 @@ const priced = z.object({ accepts: z.object({ price: z.string().startsWith("$") 
 
 /** Lists the commands that buy the first route that a stack sells, by the devnet's account or the reader's own. Pulumi shows 150 characters of each. */
 function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig, server: string) {
-  const [[route, sold] = ["GET /data", sampleOffer]] = Object.entries(routes);
-  const [method = "", path = ""] = route.split(" ");
+  const { method, path, sold } = findFirstRoute(routes);
   const price = (priced.safeParse(sold).data ?? sampleOffer).accepts.price.slice(1);
   const options = [
     ...(method === "GET" ? [] : [`--method ${method}`]),
@@ -104,6 +103,18 @@ function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: Sta
     ...(isDev ? [`export GATEHOUSE_PAY_SIGNER_PRIVATE_KEY=${devAccounts.payer.privateKey}`] : []),
     `npx gatehouse-evm pay ${server}${path} ${options.join(" ")}`,
   ];
+}
+
+/** Formats the request of the first route without a payment, which is answered with its price. */
+function formatUnpaid({ routes }: StackConfig, server: string): string {
+  const { method, path } = findFirstRoute(routes);
+  return `curl -si${method === "GET" ? "" : ` -X ${method}`} ${server}${path}`;
+}
+
+function findFirstRoute(routes: StackConfig["routes"]) {
+  const [[route, sold] = ["GET /data", sampleOffer]] = Object.entries(routes);
+  const [method = "", path = ""] = route.split(" ");
+  return { method, path, sold };
 }
 
 const sampleOffer = { accepts: { price: "$0.01" } };
