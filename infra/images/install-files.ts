@@ -13,13 +13,12 @@ function install(from: string, to: string): readonly string[] {
   const found = readdirSync(from, { withFileTypes: true })
     .filter((entry) => !entry.name.startsWith(".") && !entry.isDirectory())
     .map((entry) => entry.name);
-  const files = Object.fromEntries(
-    found.flatMap((name) => {
-      const content = readFileSync(join(from, name));
-      if (name !== bundleName) return [[name, content] as const];
-      return Object.entries(JSON.parse(content.toString()) as Readonly<Record<string, string>>);
-    }),
-  );
+  const files: Record<string, string | Buffer> = {};
+  for (const name of found) {
+    const content = readFileSync(join(from, name));
+    if (name === bundleName) Object.assign(files, JSON.parse(content.toString()));
+    else files[name] = content;
+  }
   const names = Object.keys(files);
   for (const [name, content] of Object.entries(files)) {
     const staged = join(to, `.${name}.staged`);

@@ -90,10 +90,9 @@ describe("a policy file of the operator's own", () => {
       gateway: { policyPath: "/data/policy.json5", ranges: { logsBlocks: 50 } },
     });
     const delivery = recorded.find(({ type, name }) => type.endsWith(":Container") && name === "gh-sidecar-live");
-    const [bundle] = delivery?.inputs["uploads"] as [{ file: string; content: string }];
-    expect([bundle.file, Object.keys(JSON.parse(bundle.content) as object)]).toEqual([
-      "/run/gatehouse/incoming/files.json",
-      ["api-keys.json5", "settings.json5"],
+    const uploads = delivery?.inputs["uploads"] as readonly { file: string; content: string }[] | undefined;
+    expect(uploads?.map(({ file, content }) => [file, Object.keys(JSON.parse(content) as object)])).toEqual([
+      ["/run/gatehouse/incoming/files.json", ["api-keys.json5", "settings.json5"]],
     ]);
   });
 });
