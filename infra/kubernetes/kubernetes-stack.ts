@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
-import { secret, type Output } from "@pulumi/pulumi";
+import { secret, Stash, type Output } from "@pulumi/pulumi";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Scope } from "../platform.ts";
@@ -12,7 +12,7 @@ import { warnOfTrustedProxies } from "../services/trusted-proxies.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 /** Reads the options of a stack's namespace from its configuration. */
-export function readKubernetesOptions(config: StackConfig, prefix: string): KubernetesOptions {
+function readKubernetesOptions(config: StackConfig, prefix: string): Omit<KubernetesOptions, "revisionKey"> {
   return {
     prefix,
     namespace: config.namespace,
@@ -28,14 +28,25 @@ export function readKubernetesOptions(config: StackConfig, prefix: string): Kube
     ingress: config.ingress,
     gatewayApi: config.gatewayApi,
     observability: config.observability,
-    revisionKey: deriveRevisionKey(config),
   };
 }
 
-/** Derives the checksums' key from the signer's key, the one secret with all its bits that every stack has; it says nothing about that key. */
-function deriveRevisionKey({ signerPrivateKey }: StackConfig): Output<string> {
+/**
+ * Makes the checksums' key, from the one secret with all its bits that every stack has. The stack's state keeps the first one (Pulumi documentation,
+ * "Stash"): a key that changed with the signer's would roll every pod.
+ */
+function keepRevisionKey(
+  { signerPrivateKey }: StackConfig,
+  { prefix, scope }: Readonly<{ prefix: string; scope: Scope | undefined }>,
+): Output<string> {
   const signer = signerPrivateKey ?? devAccounts.signer.privateKey;
-  return secret(createHmac("sha256", signer).update("gatehouse revision of files").digest("hex"));
+  const first = createHmac("sha256", signer).update("gatehouse revision of files").digest("hex");
+  const kept = new Stash(
+    `${prefix}-revision-key`,
+    { input: secret(first) },
+    { ...(scope && { parent: scope.parent }), ignoreChanges: ["input"], additionalSecretOutputs: ["output"] },
+  );
+  return secret(kept.output as Output<string>);
 }
 
 /** Creates the namespace of a stack, with the provider of its cluster. */
@@ -56,6 +67,7 @@ export function createKubernetesNamespace(
     `${prefix}-namespace`,
     {
       ...readKubernetesOptions(config, prefix),
+      revisionKey: keepRevisionKey(config, { prefix, scope }),
       provider: scope?.provider ?? createProvider(config, { prefix, scope }),
       protectData,
       rendered: config.renderTo !== undefined,

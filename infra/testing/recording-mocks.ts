@@ -26,10 +26,14 @@ export function createRecordingMocks(recorded: Recorded[]): runtime.Mocks {
   };
 }
 
+/** Value that every stack's stash has kept from an update before the recorded one. */
+const keptByStash = "kept from the first update";
+
 /** Builds the outputs that a provider would add to a resource's inputs: the id of a named image is its name, and a run ends well. */
 function buildOutputs(type: string, inputs: Recorded["inputs"]): Readonly<Record<string, unknown>> {
   if (type === "docker:index/image:Image") return { repoDigest: `sha256:${"0".repeat(64)}` };
   if (type === "docker:index/container:Container") return { exitCode: 0 };
+  if (type === "pulumi:index:Stash") return { output: keptByStash };
   if (type === "docker:index/volume:Volume") return { mountpoint: `${mountpointOf}${String(inputs["name"])}` };
   return type === "docker:index/remoteImage:RemoteImage" ? { imageId: inputs["name"] } : {};
 }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
-import { recordStack } from "../../infra/testing/deployed-stack.ts";
+import { listManifests, recordStack } from "../../infra/testing/deployed-stack.ts";
 import type { Recorded } from "../../infra/testing/recording-mocks.ts";
 
 const config = {
@@ -93,5 +93,30 @@ describe.each(Object.entries(targets))("a changed secret of the sidecar, on %s",
     expect(showing.map(({ name }) => name)).toEqual(["gh-sidecar-secrets"]);
     const { uploads, stringData } = showing[0]?.inputs ?? {};
     expect(((uploads ?? stringData) as Record<string, unknown>)[runtime.specialSigKey]).toBe(runtime.specialSecretSig);
+  });
+});
+
+describe("another key of the signer, on Kubernetes", () => {
+  it("rolls the pods of the services whose files it changes, and no others", async () => {
+    const { devAccounts: _, ...place } = targets.kubernetes;
+    const listTemplates = async (byte: string) => {
+      const keys = { signerPrivateKey: `0x${byte.repeat(32)}`, payTo: `0x${"01".repeat(20)}` };
+      const manifests = listManifests(await recordStack({ ...place, ...keys }, { preview: false }));
+      return manifests.flatMap(({ metadata, spec }) =>
+        spec?.["template"] === undefined ? [] : [[metadata.name, JSON.stringify(spec["template"])] as const],
+      );
+    };
+    const before = new Map(await listTemplates("17"));
+    const after = await listTemplates("18");
+    expect(after.map(([name]) => name)).toEqual([
+      "facilitator",
+      "pushgateway",
+      "resource-server",
+      "upstream",
+      "node",
+    ]);
+    // The resource server signs the tokens that it sells by a key of its own, which is made of the signer's.
+    const rolled = after.filter(([name, template]) => template !== before.get(name)).map(([name]) => name);
+    expect(rolled).toEqual(["facilitator", "resource-server"]);
   });
 });
