@@ -11,8 +11,10 @@ import { createEngineClient } from "./preflight/engine-client.ts";
 import { isOnEngine } from "./docker/engine-exec.ts";
 import { replaceHealthWait } from "./docker/health-wait.ts";
 import { listUnreadyServices } from "./docker/unready-services.ts";
+import { listUnreadyPods } from "./kubernetes/unready-pods.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { deploymentSecret, readStackConfiguration } from "./config/pulumi-config.ts";
+import type { UnreadyService } from "./unready-service.ts";
 import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs } from "./stack-outputs.ts";
 
 const project = getProject();
@@ -46,14 +48,17 @@ export default {
   /** Digests of the services' settings and files, for `gatehouse doctor --drift`. */
   configuration: deployed.configuration,
   /** Services that run and are not ready yet, with their reasons; a node that syncs for days keeps no update waiting. */
-  ...(engine === undefined || runtime.isDryRun()
-    ? {}
-    : { notReady: deployed.ready.apply(() => listUnreadyServices(engine, prefix)) }),
+  ...(config.renderTo !== undefined || runtime.isDryRun() ? {} : { notReady: deployed.ready.apply(listUnready) }),
   /** Names of the resources that the next preview watches. */
   watchedAtPreview,
   /** Path of a real node's node.conf in its container; earlier releases kept it among the programs and had no such output. */
   ...(nodeConf === undefined ? {} : { nodeConf }),
 };
+
+function listUnready(): Promise<readonly UnreadyService[]> {
+  const { kubernetesContext: context, namespace } = config;
+  return engine === undefined ? listUnreadyPods({ context, namespace, prefix }) : listUnreadyServices(engine, prefix);
+}
 
 /** @throws {RunError} if npm can't install the images' dependencies: Pulumi shows its message without a stack trace. */
 function prepareImages(...[root, wanted]: Parameters<typeof installImageDependencies>): void {

@@ -68,7 +68,7 @@ export function watchInterruptions({
     watched.push(name);
     const isDeployed = async () => (await deployed).includes(name) && (await exists(type, name));
     const changedFiles = async () => findChangedFiles((await given)[findServiceOfLive(name) ?? ""]?.files, props);
-    const hooks = { ...opts.hooks, ...createHooks({ what, resource, name, isDeployed, changedFiles }) };
+    const hooks = { ...opts.hooks, ...createHooks({ what, type, resource, name, isDeployed, changedFiles }) };
     return { props, opts: { ...opts, hooks } };
   });
   return {
@@ -81,7 +81,7 @@ export function watchInterruptions({
       const gone = (await deployed).filter((name) => !watched.includes(name));
       const notices = gone.flatMap((name) => describeRemoval(name) ?? []);
       if (runtime.isDryRun()) for (const notice of notices) await log.warn(notice);
-      return watched.toSorted();
+      return [...new Set(watched)].toSorted();
     },
   };
 }
@@ -99,6 +99,7 @@ function createOutputReader(stack: string): (output: string) => Promise<unknown>
 
 type Subject = Readonly<{
   what: Watched;
+  type: string;
   resource: Resource;
   name: string;
   /** Whether it is there already, so that a creation is a replacement. */
@@ -120,14 +121,17 @@ function findChangedFiles(
   return changed.length === 0 ? undefined : changed.map(({ name }) => name);
 }
 
-function createHooks({ what, resource, name, isDeployed, changedFiles }: Subject) {
+function createHooks({ what, type: kind, resource, name, isDeployed, changedFiles }: Subject) {
   const hook = (moment: string, finding: (args: ResourceHookArgs) => Promise<Notice | undefined>) => {
     const report = async (args: ResourceHookArgs) => {
       const found = runtime.isDryRun() ? await finding(args) : undefined;
       // Not waited for: it waits until the resource is registered, which waits for this hook.
       if (found !== undefined) void log[found.level](found.text, resource);
     };
-    return new ResourceHook(`${name}-${moment}`, report, { onDryRun: true, ignoreErrors: true });
+    return new ResourceHook(`${kind.split(":").at(-1)}-${name}-${moment}`, report, {
+      onDryRun: true,
+      ignoreErrors: true,
+    });
   };
   return {
     beforeCreate: [

@@ -24,6 +24,7 @@ describe("what a preview watches over", () => {
     ["kubernetes:core/v1:Namespace", "gh-namespace", "data"],
     ["docker:index/container:Container", "gh-sidecar", "service"],
     ["kubernetes:apps/v1:Deployment", "gh-facilitator", "service"],
+    ["kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "gh-facilitator", "service"],
     ["docker:index/container:Container", "gh-sidecar-live", "live"],
     ["docker:index/container:Container", "gh-facilitator-live", "live"],
     ["kubernetes:core/v1:Secret", "gh-resource-server-live", "live"],
@@ -48,6 +49,17 @@ const ofDeployment = (type: string, service = "facilitator") =>
     before: inputsBy("a", type),
     after: inputsBy("b", type),
   });
+
+it("says of another number of pods how many there will be, and nothing where it stays", () => {
+  const bounds = (minReplicas: number, maxReplicas: number) => ({ spec: { minReplicas, maxReplicas } });
+  const scale = (before: object, after: object) =>
+    findInterruptionByUpdate("kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "gh-facilitator", { before, after });
+  expect(scale(bounds(2, 6), bounds(3, 3))).toEqual({
+    level: "info",
+    text: "gh-facilitator would have 3 pods instead of 2 to 6 pods: pods are started or ended, and the others answer meanwhile.",
+  });
+  expect(scale(bounds(2, 6), bounds(2, 6))).toBeUndefined();
+});
 
 /** The text of a warning; an information is not one. */
 const warned = (notice: Notice | undefined) => (notice?.level === "warn" ? notice.text : undefined);

@@ -16,6 +16,8 @@ const storage = new Set([
 ]);
 const containerType = "docker:index/container:Container";
 const deploymentType = "kubernetes:apps/v1:Deployment";
+const autoscalerType = "kubernetes:autoscaling/v2:HorizontalPodAutoscaler";
+const serviceTypes = new Set([containerType, deploymentType, autoscalerType]);
 const workloads = new Set([containerType, "kubernetes:apps/v1:StatefulSet"]);
 const liveTypes = new Set([containerType, "kubernetes:core/v1:Secret"]);
 const secretsName = /-sidecar-secrets$/;
@@ -43,7 +45,7 @@ export function findWatched(type: string, name: string): Watched | undefined {
   if (workloads.has(type) && name.endsWith("-node")) return "node";
   if (liveTypes.has(type) && findServiceOfLive(name) !== undefined) return "live";
   if (liveTypes.has(type) && secretsName.test(name)) return "secrets";
-  if ((type === containerType || type === deploymentType) && findByEnd(name, missed) !== undefined) return "service";
+  if (serviceTypes.has(type) && findByEnd(name, missed) !== undefined) return "service";
   return storage.has(type) && isPrecious(name) ? "data" : undefined;
 }
 
@@ -148,6 +150,7 @@ export function findInterruptionByUpdate(
     const files = liveFiles.filter((file) => changed.some((path) => path.endsWith(`.${file}`)));
     return describeNewFiles(name, files.length === 0 ? undefined : files);
   }
+  if (type === autoscalerType) return describeScaling(name, formatBounds(before), formatBounds(after));
   if (type !== "kubernetes:apps/v1:StatefulSet" && type !== deploymentType) return undefined;
   const changed = listChangedPaths(findPodTemplate(before), findPodTemplate(after), "spec.template");
   if (changed.length === 0) return undefined;
@@ -158,6 +161,17 @@ export function findInterruptionByUpdate(
     `${name} would recreate its pod ${because}: the node stops, for which it is given ` +
       "300 s, and is started again; until then the gateway has no node. Its data stay on their volume. Undo that change, or choose a time for it.",
   );
+}
+
+function describeScaling(name: string, before: string, after: string): Notice | undefined {
+  if (before === after) return undefined;
+  const text = `${name} would have ${after} instead of ${before}: pods are started or ended, and the others answer meanwhile.`;
+  return { level: "info", text };
+}
+
+function formatBounds(inputs: unknown): string {
+  const bounds = ["minReplicas", "maxReplicas"].map((key) => getProperty(getProperty(inputs, "spec"), key));
+  return `${[...new Set(bounds)].join(" to ")} pods`;
 }
 
 /** Describes the change of a Deployment's pods: without a volume, the new pod begins before the old one ends; with one it can't. */

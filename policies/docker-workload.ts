@@ -16,6 +16,7 @@ export function readDockerWorkload({ type, name, props }: PolicyResource): Workl
         // Another label's value may be unknown at preview, and is not read.
         .flatMap((entry) => (entry["label"] === dockerServiceLabel ? (readText(entry["value"]) ?? []) : []))
         .at(0),
+    podLabels: () => ({}),
     hostNamespaces: () =>
       [
         ["network", props["networkMode"]],

@@ -27,7 +27,8 @@ export function readKubernetesWorkload({ type, props }: PolicyResource): Workloa
   const pod = (): Fields => readFields(template()["spec"]);
   return {
     kind: "kubernetes",
-    service: () => readText(readFields(readFields(template()["metadata"])["labels"])[kubernetesServiceLabel]),
+    service: () => readText(readLabels(template())[kubernetesServiceLabel]),
+    podLabels: () => readLabels(template()),
     hostNamespaces: () =>
       [
         ["network", "hostNetwork"],
@@ -44,6 +45,10 @@ export function readKubernetesWorkload({ type, props }: PolicyResource): Workloa
       ),
     ],
   };
+}
+
+function readLabels(template: Fields): Fields {
+  return readFields(readFields(template["metadata"])["labels"]);
 }
 
 function readContainer(container: Fields, { pod, init }: Readonly<{ pod: () => Fields; init: boolean }>): Container {

@@ -39,6 +39,8 @@ export type Workload = Readonly<{
   kind: "docker" | "kubernetes";
   /** Service of Gatehouse, by the label `io.gatehouse.service` or `app.kubernetes.io/component`. */
   service: () => string | undefined;
+  /** Labels by which a network policy selects its pods; none of a Docker container. */
+  podLabels: () => Readonly<Record<string, unknown>>;
   /** Namespaces that it shares with the host: `network`, `pid`, `ipc`. */
   hostNamespaces: () => readonly string[];
   stopGraceSeconds: () => number | undefined;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { port } from "#daemon/settings/types.ts";
+import { port, yesOrNo } from "#daemon/settings/types.ts";
 import { text } from "./config-types.ts";
 import { gatewayApiSchema, ingressSchema } from "./public-way.ts";
 
@@ -31,7 +31,10 @@ export const kubernetesKeys = {
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
     .default("gatehouse")
     .meta({ expected: "a Kubernetes namespace: up to 63 small letters, digits and dashes" })
-    .describe("Kubernetes: namespace of the stack, made by it"),
+    .describe("Kubernetes: namespace of the stack, made by it unless createNamespace is false"),
+  createNamespace: yesOrNo
+    .default(true)
+    .describe("Kubernetes: make the namespace; false if it is there, with Secrets that the stack names"),
   kubernetesContext: text("a context of the kubeconfig")
     .optional()
     .describe("Kubernetes: context of the kubeconfig; default is the current one"),
@@ -79,10 +82,20 @@ export const kubernetesKeys = {
     .meta({ notSet: 0 })
     .describe("TCP port that peers connect to, on the Docker host or the cluster; default 19000, with node-port 30900"),
   hostIp: z
-    .union([z.ipv4(), z.ipv6()])
+    .union([z.ipv4(), z.ipv6(), z.hostname().regex(/[a-z]/i)])
     .optional()
-    .meta({ expected: "the IP address that peers reach the node at" })
-    .describe("Address that the node gives to its peers; on Kubernetes default is the pod's or its machine's"),
+    .meta({ expected: "the IP address or host name that peers reach the node at" })
+    .describe(
+      "Address that the node gives to its peers; on Kubernetes it may be a host name, looked up at each start of the pod, and default is the pod's or its machine's",
+    ),
+  peerLoadBalancer: z
+    .strictObject({
+      className: z.string().min(1).optional().describe("Load balancer class; default is the cluster's"),
+      annotations: z.record(z.string(), z.string()).default({}).describe("Annotations of the Service"),
+    })
+    .optional()
+    .meta({ expected: "{className, annotations}" })
+    .describe("Kubernetes: with peers load-balancer, its {className, annotations}"),
   gatewayApi: gatewayApiSchema
     .optional()
     .meta({ expected: "{name, namespace, gatewayHost, resourceServerHost, …}; see infra/README.md" })
@@ -93,6 +106,6 @@ export const kubernetesKeys = {
     .optional()
     .meta({ expected: "{gatewayHost, resourceServerHost, tlsSecret, …}; see infra/README.md" })
     .describe(
-      "Kubernetes: the public way in: {gatewayHost, resourceServerHost, tlsSecret, className, controllerNamespace, trustedProxies, annotations}",
+      "Kubernetes: the public way in: {gatewayHost, resourceServerHost, tlsSecret, className, controllerNamespace, sourceCidrs, trustedProxies, annotations, serviceAnnotations}",
     ),
 };

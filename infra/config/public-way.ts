@@ -1,13 +1,28 @@
 import { z } from "zod";
-import type { ConfigProblem } from "./config-problem.ts";
+import { cloudCertificates } from "#policies/cloud-certificates.ts";
+import { describeProblem, type ConfigProblem } from "./config-problem.ts";
 
 const hostName = z.string().regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
 const name = z.string().min(1);
 
+const annotations = z.record(z.string(), z.string()).default({});
+
 const shared = {
   gatewayHost: hostName.describe("Host name of the gateway"),
   resourceServerHost: hostName.describe("Host name of the resource server"),
-  annotations: z.record(z.string(), z.string()).default({}).describe("Annotations of the objects"),
+  annotations: annotations.describe("Annotations of the objects"),
+  serviceAnnotations: z
+    .strictObject({ gateway: annotations, resourceServer: annotations })
+    .prefault({})
+    .describe("Annotations of the Services {gateway, resourceServer}, which a cloud's load balancer reads"),
+  sourceCidrs: z
+    .array(z.union([z.cidrv4(), z.cidrv6()], "expected a CIDR range"))
+    .min(1)
+    .max(64)
+    .optional()
+    .describe(
+      "Ranges from which a load balancer outside the cluster reaches the pods; the network policies let these in instead of a namespace's pods",
+    ),
   trustedProxies: z
     .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], "expected an address or a CIDR range"), {
       error: "expected a list of addresses and CIDR ranges",
@@ -16,7 +31,7 @@ const shared = {
     .max(64)
     .optional()
     .describe(
-      "Addresses of the controller's pods, whose X-Forwarded-For is believed; default is private networks, for one hop",
+      "Addresses of the proxies whose X-Forwarded-For is believed, such as the controller's pods; default is sourceCidrs, else private networks, for one hop",
     ),
 };
 
@@ -29,7 +44,9 @@ export const ingressSchema = z.strictObject({
     .describe(
       "Namespace of the controller's pods: the only pods from outside that reach the gateway and the resource server",
     ),
-  tlsSecret: name.describe("Secret with the certificate of both hosts"),
+  tlsSecret: name
+    .optional()
+    .describe("Secret with the certificate of both hosts; absent: annotations say where the load balancer has it from"),
 });
 
 /** The public way in through a Gateway that the cluster has (Gateway API): its listener terminates TLS. */
@@ -62,8 +79,16 @@ export function findPublicHosts({
   return ingress ?? gatewayApi;
 }
 
-/** Finds two public ways in at once, which would serve one host twice. */
+/** Finds two public ways in at once, which would serve one host twice, and an Ingress without certificates, which would serve both in clear. */
 export function findPublicWayProblems({ ingress, gatewayApi }: PublicWay): readonly ConfigProblem[] {
+  const hasCertificate =
+    ingress?.tlsSecret !== undefined || cloudCertificates.some((annotation) => ingress?.annotations[annotation]);
+  if (ingress !== undefined && !hasCertificate) {
+    const key = "ingress.tlsSecret";
+    const wrong = `missing, and no annotation of ingress names certificates of the cloud (${cloudCertificates.join(", ")}).`;
+    const remedy = ["Set one of them", { kind: "set", key, path: true, value: "public-tls" }, "."] as const;
+    return [describeProblem(key, { wrong, remedy })];
+  }
   if (ingress === undefined || gatewayApi === undefined) return [];
   return [
     { key: "gatewayApi", message: "found together with ingress; expected one public way in. Remove one of the two." },

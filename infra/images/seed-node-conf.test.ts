@@ -201,3 +201,11 @@ describe("before the entry point of an image", () => {
     expect(seed("", path, options).said).not.toContain("meta_store");
   });
 });
+
+it("looks up the name of a host, and fails while it has no address, so that the pod's start is tried again", () => {
+  expect(seed("localhost")).toMatchObject({ status: 0 });
+  expect(readFileSync(to, "utf8")).toMatch(/"host_ip": "(127\.0\.0\.1|::1)"/);
+  const { status, stderr } = seed("no-such-host.invalid");
+  expect(status).not.toBe(0);
+  expect(stderr).toContain("no-such-host.invalid");
+});

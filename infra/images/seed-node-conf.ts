@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { lookup } from "node:dns/promises";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { setValue } from "#node/conf/editor.ts";
@@ -10,7 +11,7 @@ import { copyPrograms, linkTo } from "./node-programs.ts";
 /**
  * Puts a node's first configuration where it is missing: `seed-node-conf.ts <from> <to>`. One that is there is the sidecar's: it is
  * left as it is, but for the address that the node announces to its peers, because a pod may have moved to another machine. That
- * address is in `HOST_IP`; where the variable is empty, the file's own stays.
+ * address, or a host name that has it, is in `HOST_IP`; where the variable is empty, the file's own stays.
  *
  * For a real node, whose programs are its image's and whose node.conf stands apart from them:
  * `--adopt <path>` (repeatable) takes over a node.conf that an earlier release kept there; `--data <directory>` is made where it is
@@ -29,6 +30,11 @@ function withHostIp(text: string, address: string): string | undefined {
   if (!read.ok || read.parsed.format === "json5") return undefined;
   const edited = setValue(read.parsed, hostIpPath, address);
   return edited === undefined ? undefined : byteOrderMark + edited;
+}
+
+/** Finds the address of a host: an address is its own. @throws {Error} while the name has none, so that the pod's start is tried again. */
+async function findAddress(host: string): Promise<string> {
+  return host === "" ? "" : (await lookup(host)).address;
 }
 
 /** Replaces a file atomically: a concurrent reader, or one after a kill, finds the old file or the new one. */
@@ -76,7 +82,7 @@ if (from === undefined || to === undefined || (programs !== undefined && link ==
   );
   process.exitCode = 2;
 } else {
-  const said = [installConf(from, to, values.adopt, process.env["HOST_IP"] ?? "")];
+  const said = [installConf(from, to, values.adopt, await findAddress(process.env["HOST_IP"] ?? ""))];
   if (data !== undefined) mkdirSync(data, { recursive: true });
   if (link !== undefined) {
     if (programs !== undefined) said.push(copyPrograms(programs, dirname(link)));

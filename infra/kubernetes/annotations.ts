@@ -1,3 +1,5 @@
+import type { KubernetesOptions } from "./kubernetes-options.ts";
+
 /** An object with metadata, and perhaps annotations. */
 type Annotated = Readonly<{ metadata?: unknown }>;
 
@@ -9,6 +11,23 @@ const keptByOwners = {
 
 /** Annotation for Flux: it applies the object once and then leaves it to its other writers; Argo CD has no such annotation. */
 const appliedOnce = { "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" };
+
+/** Marks an object so that `pulumi up` does not wait for it to become ready, and `pulumi refresh` takes one that is not ready for no drift. */
+export function markUnawaited<Manifest extends Annotated>(manifest: Manifest): Manifest {
+  return annotate(manifest, { "pulumi.com/skipAwait": "true" });
+}
+
+/**
+ * Marks a Deployment or StatefulSet: the program's fields win over those of `kubectl scale` or of an autoscaler that is no more, which would fail every
+ * update as a conflict.
+ */
+export function markWorkload<Manifest extends Annotated>(
+  manifest: Manifest,
+  { awaitsPods = true }: Pick<KubernetesOptions, "awaitsPods">,
+): Manifest {
+  const forced = annotate(manifest, { "pulumi.com/patchForce": "true" });
+  return awaitsPods ? forced : markUnawaited(forced);
+}
 
 /** Marks an object so that a controller which applies rendered YAML never deletes it. */
 export function markUnpruned<Manifest extends Annotated>(manifest: Manifest): Manifest {

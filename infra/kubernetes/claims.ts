@@ -2,15 +2,19 @@ import type { types } from "@pulumi/kubernetes";
 import { workspaceVolume } from "../services/node/node-layout.ts";
 import type { VolumeSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildStackLabels } from "./labels.ts";
+import { buildObjectLabels, type Component } from "./labels.ts";
 
-/** Builds the claim of a volume, to which one pod at a time writes. */
-export function buildClaim(volume: VolumeSpec, options: KubernetesOptions): types.input.core.v1.PersistentVolumeClaim {
+/** Builds the claim of a volume of a service, to which one pod at a time writes. */
+export function buildClaim(
+  volume: VolumeSpec,
+  component: Component,
+  options: KubernetesOptions,
+): types.input.core.v1.PersistentVolumeClaim {
   const size = volume.name === workspaceVolume ? options.nodeVolumeGibibytes : volume.sizeGibibytes;
   return {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
-    metadata: { name: volume.name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
+    metadata: { name: volume.name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, component) },
     spec: {
       accessModes: ["ReadWriteOnce"],
       ...(options.storageClass === undefined ? {} : { storageClassName: options.storageClass }),

@@ -1,12 +1,12 @@
 import type { types } from "@pulumi/kubernetes";
+import { findServiceRow } from "#daemon/stack-services.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import { buildContainer } from "./container.ts";
 import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
-import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
+import { buildObjectLabels, buildPodLabels, buildSelectorLabels } from "./labels.ts";
 import {
   computeFilesChecksum,
-  buildPodLabels,
   buildPullSecrets,
   podSecurity,
   scrapeAnnotations,
@@ -33,15 +33,15 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
-    metadata: { name: spec.name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
+    metadata: { name: spec.name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, spec.name) },
     spec: {
-      // With an autoscaler the number is the autoscaler's; said here as well, each `up` would put it back.
-      ...(isAutoscaled(spec) ? {} : { replicas: spec.replicas.min }),
+      // In a cluster, Pulumi leaves the number to the autoscaler; another one that applies the objects would put it back.
+      ...(options.rendered && spec.replicas.max > spec.replicas.min ? {} : { replicas: spec.replicas.min }),
       strategy: spec.volumes.length > 0 ? { type: "Recreate" } : handedOver,
       selector: { matchLabels: { ...selector } },
       template: {
         metadata: {
-          labels: { ...buildPodLabels(options.prefix, spec) },
+          labels: { ...buildPodLabels(options.prefix, spec.name) },
           annotations: {
             "gatehouse.io/files": computeFilesChecksum([spec], options),
             ...scrapeAnnotations([spec], options),
@@ -75,26 +75,29 @@ export function buildDisruptionBudget(
   return {
     apiVersion: "policy/v1",
     kind: "PodDisruptionBudget",
-    metadata: { name: spec.name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
+    metadata: { name: spec.name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, spec.name) },
     spec: { maxUnavailable: 1, selector: { matchLabels: { ...buildSelectorLabels(options.prefix, spec.name) } } },
   };
 }
 
-/** Target for the use of the requested CPU: room for a payment burst while another pod starts. */
-const cpuTargetPercent = 70;
+/** Target for the use of CPU, as a part of its limit: room for a payment burst while another pod starts. A share of the request would be a part of that. */
+const cpuTarget = 0.7;
 /** Time without need before pods are removed, so that a wave of payments is not met by too few. */
 const scaleDownAfterSeconds = 300;
 
-/** Builds the autoscaler of a service, by its use of CPU; undefined if its bounds are the same. */
+/**
+ * Builds the autoscaler of a service whose ledger is in a database, by its use of CPU; undefined for any other. One whose bounds are the same has it too:
+ * if the autoscaler went with the bounds' difference, it would scale the service once more before Pulumi deleted it.
+ */
 export function buildAutoscaler(
   spec: ServiceSpec,
   options: KubernetesOptions,
 ): types.input.autoscaling.v2.HorizontalPodAutoscaler | undefined {
-  if (!isAutoscaled(spec)) return undefined;
+  if (!hasAutoscaler(spec)) return undefined;
   return {
     apiVersion: "autoscaling/v2",
     kind: "HorizontalPodAutoscaler",
-    metadata: { name: spec.name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
+    metadata: { name: spec.name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, spec.name) },
     spec: {
       scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: spec.name },
       minReplicas: spec.replicas.min,
@@ -102,7 +105,10 @@ export function buildAutoscaler(
       metrics: [
         {
           type: "Resource",
-          resource: { name: "cpu", target: { type: "Utilization", averageUtilization: cpuTargetPercent } },
+          resource: {
+            name: "cpu",
+            target: { type: "AverageValue", averageValue: `${Math.round(spec.limits.cpus * cpuTarget * 1_000)}m` },
+          },
         },
       ],
       behavior: {
@@ -115,7 +121,11 @@ export function buildAutoscaler(
   };
 }
 
-/** Whether the cluster chooses a service's number of pods. */
-function isAutoscaled({ replicas }: ServiceSpec): boolean {
-  return replicas.max > replicas.min;
+function hasAutoscaler({ name, volumes }: ServiceSpec): boolean {
+  return findServiceRow(name).keeps === "ledger" && volumes.length === 0;
+}
+
+/** Lists the properties of a Deployment that the program sets once and then leaves to the autoscaler. */
+export function listLeftToAutoscaler(spec: ServiceSpec): string[] {
+  return hasAutoscaler(spec) ? ["spec.replicas"] : [];
 }

@@ -6,7 +6,7 @@ import { ruleGroups } from "../observability/rules/all-rules.ts";
 import { serviceLabel } from "../observability/scrape-config.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildSelectorLabels, buildStackLabels, type Labels } from "./labels.ts";
+import { buildObjectLabels, buildSelectorLabels, type Component, type Labels } from "./labels.ts";
 
 /** Object of Prometheus's operator, for which Kubernetes itself has no type. */
 type Monitor = Readonly<{
@@ -25,10 +25,12 @@ export function buildMonitors(specs: readonly ServiceSpec[], options: Kubernetes
   const { observability, namespace, prefix } = options;
   const existing = observability?.existing;
   if (observability === undefined || existing?.by !== "operator") return [];
-  const labels = { ...buildStackLabels(prefix), ...existing.labels };
+  const labelsOf = (component: Component) => ({ ...buildObjectLabels(prefix, component), ...existing.labels });
   return [
-    ...specs.flatMap((spec) => buildPodMonitors(spec, { options, labels, every: observability.scrapeIntervalSeconds })),
-    ...(existing.rules ? [buildAlerts({ observability, namespace, labels })] : []),
+    ...specs.flatMap((spec) =>
+      buildPodMonitors(spec, { options, labels: labelsOf(spec.name), every: observability.scrapeIntervalSeconds }),
+    ),
+    ...(existing.rules ? [buildAlerts({ observability, namespace, labels: labelsOf("stack") })] : []),
   ];
 }
 
@@ -46,7 +48,7 @@ export function buildDashboardMaps(options: KubernetesOptions): readonly types.i
   const { observability, namespace, prefix } = options;
   const existing = observability?.existing;
   if (observability === undefined || existing?.dashboards !== true) return [];
-  const labels = { ...buildStackLabels(prefix), ...existing.dashboardLabels };
+  const labels = { ...buildObjectLabels(prefix, "stack"), ...existing.dashboardLabels };
   return dashboards.map((dashboard) => ({
     apiVersion: "v1",
     kind: "ConfigMap",

@@ -17,7 +17,7 @@ import {
   nameLiveSecretsVolume,
   restricted,
 } from "./container.ts";
-import { buildStackLabels } from "./labels.ts";
+import { buildObjectLabels, type Component } from "./labels.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 type Container = types.input.core.v1.Container;
@@ -45,7 +45,7 @@ export function listSecrets(
   ] as const;
   return all
     .filter(([, , files]) => files.length > 0)
-    .map(([kind, name, files]) => [kind, buildSecret(files, name, options)] as const);
+    .map(([kind, name, files]) => [kind, buildSecret(files, { name, component: spec.name, options })] as const);
 }
 
 /** Lists the files that are placed in a node's workspace. */
@@ -60,13 +60,12 @@ export function namePlacedVolume(spec: ServiceSpec): string {
 
 function buildSecret(
   files: readonly Pick<FileSpec, "name" | "content">[],
-  name: string,
-  options: KubernetesOptions,
+  { name, component, options }: Readonly<{ name: string; component: Component; options: KubernetesOptions }>,
 ): types.input.core.v1.Secret {
   return {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
+    metadata: { name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, component) },
     type: "Opaque",
     stringData: Object.fromEntries(files.map((file) => [file.name, file.content])),
   };

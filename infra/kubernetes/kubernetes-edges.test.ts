@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { configSchema } from "../config/config-schema.ts";
 import { warnOfPeers } from "../services/node/peers.ts";
+import { parseConfig } from "../stack-config.ts";
+import { listConfigProblems } from "../testing/config-problems.ts";
 import { recordStack, findManifest, listManifests } from "../testing/deployed-stack.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
@@ -22,10 +24,13 @@ const deploy = async (change: Readonly<Record<string, string>> = {}) =>
 type Rule = Readonly<{ to?: readonly Readonly<{ ipBlock?: { cidr: string } }>[]; ports?: readonly { port: number }[] }>;
 const egressOf = async (pod: string, change: Readonly<Record<string, string>> = {}) =>
   findManifest(await deploy(change), "NetworkPolicy", pod).spec["egress"] as readonly Rule[];
+const isDns = ({ ports }: Rule) => ports?.some(({ port }) => port === 53) === true;
 const cidrsOf = (rules: readonly Rule[]) =>
-  rules.flatMap(({ to = [], ports }) =>
-    to.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [[ipBlock.cidr, ports?.map(({ port }) => port)]])),
-  );
+  rules
+    .filter((rule) => !isDns(rule))
+    .flatMap(({ to = [], ports }) =>
+      to.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [[ipBlock.cidr, ports?.map(({ port }) => port)]])),
+    );
 
 describe("the network policies of a stack", { timeout: 30_000 }, () => {
   it.each(["pushgateway", "upstream"])(
@@ -38,7 +43,44 @@ describe("the network policies of a stack", { timeout: 30_000 }, () => {
   it("let the resource server reach the internet only where a route is forwarded there", async () => {
     expect(cidrsOf(await egressOf("resource-server"))).toEqual([]);
     const outside = routesTo("https://api.example/data");
-    expect(cidrsOf(await egressOf("resource-server", outside))).toEqual([["0.0.0.0/0", undefined]]);
+    expect(cidrsOf(await egressOf("resource-server", outside))).toEqual([
+      ["0.0.0.0/0", undefined],
+      ["::/0", undefined],
+    ]);
+  });
+
+  it("let who looks up names ask the cluster's DNS, a cache on each machine and Google's, and no other server", async () => {
+    const dns = (await egressOf("resource-server")).filter(isDns);
+    expect(dns).toHaveLength(1);
+    const asked = (app: string) => ({ namespaceSelector: {}, podSelector: { matchLabels: { "k8s-app": app } } });
+    expect(dns[0]?.to).toEqual([
+      asked("kube-dns"),
+      asked("node-local-dns"),
+      { ipBlock: { cidr: "169.254.20.10/32" } },
+      { ipBlock: { cidr: "169.254.169.254/32" } },
+      { ipBlock: { cidr: "fd20:ce::254/128" } },
+    ]);
+  });
+
+  it("let a service reach the servers that its settings name: Redis, a trace collector, other nodes", async () => {
+    const gateway = {
+      rateStore: { redisUrl: "rediss://user:hidden@[fd00::7]" },
+      tracing: { otlpUrl: "http://collector.tracing.svc:4318/v1/traces" },
+      callers: { corsOrigins: ["https://app.example"] },
+    };
+    const sidecar = { gateway, lag: { references: ["https://rpc.example", "http://10.1.2.3:8545"] } };
+    const egress = await egressOf("node", { settings: JSON.stringify({ sidecar }) });
+    expect(cidrsOf(egress)).toEqual([
+      ["fd00::7/128", [6_379]],
+      ["10.1.2.3/32", [8_545]],
+    ]);
+    expect(egress).toContainEqual({
+      to: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "tracing" } } }],
+    });
+    expect(egress.filter(({ to }) => to === undefined)).toEqual([
+      { ports: [443, 6_443].map((port) => ({ port, protocol: "TCP" })) },
+      { ports: [{ port: 443, protocol: "TCP" }] },
+    ]);
   });
 
   it("let the resource server reach an upstream in the cluster by its namespace, one at an address by that alone", async () => {
@@ -70,5 +112,100 @@ describe("a stack with a host port", () => {
     expect(warning?.message).toMatch(
       /^found host-port, .* the namespace gatehouse lets in any pod\. Prefer node-port or load-balancer/,
     );
+  });
+});
+
+const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
+const arn = "alb.ingress.kubernetes.io/certificate-arn";
+
+describe("a stack behind a cloud's load balancer", { timeout: 30_000 }, () => {
+  it("has the cloud's certificates, and lets in the load balancer's ranges, which are its proxies too", async () => {
+    const ingress = {
+      ...hosts,
+      className: "alb",
+      sourceCidrs: ["10.0.0.0/16", "2600:1f18::/56"],
+      annotations: { [arn]: "arn:aws:acm:eu-central-1:1:certificate/x" },
+      serviceAnnotations: { resourceServer: { "cloud.google.com/backend-config": "{}" } },
+    };
+    const manifests = await deploy({ ingress: JSON.stringify(ingress) });
+    expect(findManifest(manifests, "Ingress", "public").spec).not.toHaveProperty("tls");
+    expect(findManifest(manifests, "Ingress", "public").metadata.annotations).toMatchObject(ingress.annotations);
+    for (const name of ["node", "resource-server"]) {
+      expect(findManifest(manifests, "NetworkPolicy", name).spec["ingress"]).toContainEqual(
+        expect.objectContaining({ from: ingress.sourceCidrs.map((cidr) => ({ ipBlock: { cidr } })) }),
+      );
+    }
+    expect(JSON.stringify(findManifest(manifests, "NetworkPolicy", "node"))).not.toContain("ingress-nginx");
+    expect(JSON.stringify(findManifest(manifests, "Deployment", "resource-server"))).toContain(
+      JSON.stringify(JSON.stringify(ingress.sourceCidrs)),
+    );
+    const annotated = manifests.filter(({ metadata }) => metadata.annotations?.["cloud.google.com/backend-config"]);
+    expect(annotated.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(["Service resource-server"]);
+  });
+
+  it("is refused without any certificate", () => {
+    const ingress = JSON.stringify({ ...hosts, annotations: { "alb.ingress.kubernetes.io/scheme": "internal" } });
+    expect(listConfigProblems(() => parseConfig({ ...config, ingress }))).toEqual([
+      expect.stringMatching(/^ingress\.tlsSecret: missing, and no annotation .*certificate-arn.* Set one of them/),
+    ]);
+  });
+});
+
+describe("a stack in a namespace that is there", { timeout: 30_000 }, () => {
+  it("makes none, and denies nothing to the pods of others", async () => {
+    const manifests = await deploy({ createNamespace: "false" });
+    expect(manifests.filter(({ kind }) => kind === "Namespace")).toEqual([]);
+    expect(findManifest(manifests, "NetworkPolicy", "default-deny").spec["podSelector"]).toEqual({
+      matchLabels: { "app.kubernetes.io/instance": "gh" },
+    });
+  });
+});
+
+describe("a node whose peers come by a load balancer", { timeout: 30_000 }, () => {
+  it("has its class and annotations, and the name by which it is reached", async () => {
+    const { devAccounts: _, ...others } = config;
+    const given = { className: "service.k8s.aws/nlb", annotations: { "service.beta.kubernetes.io/x": "y" } };
+    const manifests = listManifests(
+      await recordStack(
+        {
+          ...others,
+          nodeImage: `registry.example/node:0.16.2@${digest}`,
+          nodeUser: "1000",
+          nodeKeysSecret: "keys",
+          signerPrivateKey: `0x${"17".repeat(32)}`,
+          payTo: `0x${"01".repeat(20)}`,
+          peers: "load-balancer",
+          hostIp: "peers.example",
+          peerLoadBalancer: JSON.stringify(given),
+        },
+        { preview: false },
+      ),
+    );
+    const { metadata, spec } = findManifest(manifests, "Service", "node-peers");
+    expect([spec["loadBalancerClass"], metadata.annotations]).toEqual([
+      given.className,
+      { ...given.annotations, "pulumi.com/skipAwait": "true" },
+    ]);
+    expect(JSON.stringify(findManifest(manifests, "StatefulSet", "node"))).toContain(
+      '{"name":"HOST_IP","value":"peers.example"}',
+    );
+  });
+});
+
+describe("the objects of a stack", { timeout: 30_000 }, () => {
+  it("have the recommended labels each, with the service that they are for", async () => {
+    const names = ["name", "instance", "component", "part-of", "version", "managed-by"];
+    const labelled = (await deploy()).map(({ kind, metadata }) => {
+      const labels = (metadata as { labels?: Record<string, string> }).labels ?? {};
+      return [`${kind} ${metadata.name}`, names.filter((name) => labels[`app.kubernetes.io/${name}`] === undefined)];
+    });
+    expect(labelled.filter(([, missing]) => missing?.length !== 0)).toEqual([]);
+  });
+
+  it("leave the version out of the pods' labels: a new version of the program alone would roll them", async () => {
+    for (const { spec } of await deploy()) {
+      const template = spec?.["template"] as { metadata: { labels: object } } | undefined;
+      expect(Object.keys(template?.metadata.labels ?? {})).not.toContain("app.kubernetes.io/version");
+    }
   });
 });

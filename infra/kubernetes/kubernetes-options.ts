@@ -1,4 +1,5 @@
 import type { Input } from "@pulumi/pulumi";
+import type { StackConfig } from "../config/config-schema.ts";
 import type { NodeScheduling } from "../config/kubernetes-keys.ts";
 import type { Observability } from "../config/observability-keys.ts";
 import type { GatewayWay, IngressWay } from "../config/public-way.ts";
@@ -12,6 +13,12 @@ export type KubernetesOptions = Readonly<{
   /** Value of the label `app.kubernetes.io/instance`, e.g. `gatehouse-prod`. */
   prefix: string;
   namespace: string;
+  /** Whether the namespace is there, and others' too; default: the stack makes it. */
+  isNamespaceThere?: boolean;
+  /** Whether the objects are written as YAML, for another one to apply. */
+  rendered: boolean;
+  /** Whether `up` waits for pods to become ready; default: yes. */
+  awaitsPods?: boolean;
   images: Readonly<Partial<Record<ImageName, Input<string>>>>;
   /** Secrets with which images are pulled; default: none. */
   imagePullSecrets?: readonly string[];
@@ -24,6 +31,8 @@ export type KubernetesOptions = Readonly<{
   volumeGrows: boolean;
   restartStrategy: "delete-pod" | "signal";
   peers: PeerExposure;
+  /** Class and annotations of the peers' load balancer. */
+  peerLoadBalancer?: StackConfig["peerLoadBalancer"];
   /** Addresses of the API server, as a pod's packets have them; undefined: its ports of any host. */
   apiServerCidr: string | undefined;
   /** The public way in, by one of the two kinds of object; neither if the stack is not public. */

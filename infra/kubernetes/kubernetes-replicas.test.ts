@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseConfig } from "../stack-config.ts";
+import { listRegistrations, type Registered } from "../testing/stack-registrations.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { checkBySchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
@@ -47,17 +48,60 @@ describe("the replicated stack on Kubernetes", () => {
       scaleTargetRef: { kind: "Deployment", name },
       minReplicas: 2,
       maxReplicas: 6,
-      metrics: [{ resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 70 } } }],
+      // Of the limit: a share of what is requested, a quarter of it, would be much too early.
+      metrics: [{ resource: { name: "cpu", target: { type: "AverageValue", averageValue: "700m" } } }],
     });
     const { replicas, strategy, template } = find("Deployment", name).spec;
     expect([replicas, strategy]).toEqual([
-      undefined,
+      2,
       { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
     ]);
     expect(find("PodDisruptionBudget", name).spec).toMatchObject({ maxUnavailable: 1 });
     const { topologySpreadConstraints } = (template as { spec: { topologySpreadConstraints: unknown[] } }).spec;
-    expect(topologySpreadConstraints).toHaveLength(1);
+    expect(topologySpreadConstraints).toEqual(
+      ["topology.kubernetes.io/zone", "kubernetes.io/hostname"].map((topologyKey) =>
+        expect.objectContaining({ topologyKey, whenUnsatisfiable: "ScheduleAnyway" }),
+      ),
+    );
   });
+
+  it.each(servers)(
+    "leaves the number of the %s's pods to the autoscaler from then on, also where it is fixed",
+    async (name) => {
+      const key = name === "facilitator" ? "facilitatorReplicas" : "resourceServerReplicas";
+      const fixed = { ...config, [key]: '{"min": 3, "max": 3}' };
+      const { spec } = findManifest(
+        listManifests(await recordStack(fixed, { preview: false })),
+        "HorizontalPodAutoscaler",
+        name,
+      );
+      expect(spec).toMatchObject({ minReplicas: 3, maxReplicas: 3 });
+      const ofDeployment = (all: readonly Registered[]) =>
+        all.find(({ registration }) => registration.urn.endsWith(`apps/v1:Deployment::gh-${name}`))?.options
+          .ignoreChanges;
+      expect(ofDeployment(await listRegistrations(fixed))).toEqual(["spec.replicas"]);
+    },
+  );
+
+  it.each(servers)(
+    "has one %s where its ledger is a file: none beside it, and none before it has ended",
+    async (name) => {
+      const {
+        databaseUrl: _,
+        databaseCidr: __,
+        facilitatorReplicas: ___,
+        resourceServerReplicas: ____,
+        ...single
+      } = config;
+      const alone = listManifests(await recordStack(single, { preview: false }));
+      expect(alone.filter(({ kind }) => kind === "HorizontalPodAutoscaler")).toEqual([]);
+      expect(findManifest(alone, "Deployment", name)).toMatchObject({
+        // A number that somebody else has set is put back, not a conflict.
+        metadata: { annotations: { "pulumi.com/patchForce": "true" } },
+        spec: { replicas: 1, strategy: { type: "Recreate" } },
+      });
+    },
+  );
 
   it.each(servers)(
     "has a pod of the %s that is replaced linger before it is told to stop, within its grace",

@@ -7,7 +7,7 @@ import type { Scope } from "../platform.ts";
 import { devAccounts } from "../services/node/dev-accounts.ts";
 import { warnOfPeers } from "../services/node/peers.ts";
 import { listImages } from "../services/stack-images.ts";
-import { KubernetesNamespace } from "./kubernetes-namespace.ts";
+import { KubernetesNamespace } from "./kubernetes-platform.ts";
 import { warnOfTrustedProxies } from "../services/trusted-proxies.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
@@ -16,6 +16,10 @@ function readKubernetesOptions(config: StackConfig, prefix: string): Omit<Kubern
   return {
     prefix,
     namespace: config.namespace,
+    isNamespaceThere: !config.createNamespace,
+    rendered: config.renderTo !== undefined,
+    // A real node syncs for days, and without it no other service is ready.
+    awaitsPods: config.nodeImage === undefined,
     images: listImages(config),
     imagePullSecrets: config.imagePullSecrets,
     nodeScheduling: config.nodeScheduling,
@@ -24,6 +28,7 @@ function readKubernetesOptions(config: StackConfig, prefix: string): Omit<Kubern
     volumeGrows: config.volumeGrowth !== undefined,
     restartStrategy: config.nodeRestart,
     peers: config.peers,
+    peerLoadBalancer: config.peerLoadBalancer,
     apiServerCidr: config.apiServerCidr,
     ingress: config.ingress,
     gatewayApi: config.gatewayApi,
@@ -70,7 +75,6 @@ export function createKubernetesNamespace(
       revisionKey: keepRevisionKey(config, { prefix, scope }),
       provider: scope?.provider ?? createProvider(config, { prefix, scope }),
       protectData,
-      rendered: config.renderTo !== undefined,
     },
     here,
   );

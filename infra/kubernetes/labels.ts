@@ -1,19 +1,33 @@
+import { version } from "#daemon/version.ts";
 import type { ServiceName } from "../services/service-spec.ts";
 
-/** Labels by which Kubernetes and people find a service's objects; the recommended names of Kubernetes. */
+/** Labels by which Kubernetes and people find a service's objects (Kubernetes, "Recommended Labels"). */
 export type Labels = Readonly<Record<string, string>>;
 
-/** Builds the labels of a stack's objects. */
-export function buildStackLabels(prefix: string): Labels {
+/** Part of a stack that an object belongs to: a service, or the whole stack. */
+export type Component = ServiceName | "stack";
+
+/** Builds the labels of a stack's objects, by the service that each is for. */
+export function buildObjectLabels(prefix: string, component: Component): Labels {
+  return { ...buildPodLabels(prefix, component), "app.kubernetes.io/version": version };
+}
+
+/** Builds the labels of a service's pods. Without the version: another one of the program alone would roll them all, the node too. */
+export function buildPodLabels(prefix: string, component: Component): Labels {
   return {
     "app.kubernetes.io/name": "gatehouse",
-    "app.kubernetes.io/instance": prefix,
+    "app.kubernetes.io/part-of": "gatehouse",
     "app.kubernetes.io/managed-by": "pulumi",
+    ...buildSelectorLabels(prefix, component),
   };
 }
 
-/** Builds the labels that select a service's pods. The sidecar is in the node's pod, so its pods are the node's. */
-export function buildSelectorLabels(prefix: string, service: ServiceName): Labels {
-  const component = service === "sidecar" || service === "restore" ? "node" : service;
-  return { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": component };
+/** Builds the labels that select a service's pods. */
+export function buildSelectorLabels(prefix: string, component: Component): Labels {
+  return { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": findPod(component) };
+}
+
+/** Finds the service that names the pod which a service runs in: the sidecar is in the node's. */
+export function findPod<Name extends Component>(service: Name): Name | "node" {
+  return service === "sidecar" || service === "restore" ? "node" : service;
 }

@@ -1,15 +1,17 @@
 import type { types } from "@pulumi/kubernetes";
 import { findPort, type Edge, type ServiceName, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
+import { buildObjectLabels, buildSelectorLabels, findPod } from "./labels.ts";
 
 type NetworkPolicy = types.input.networking.v1.NetworkPolicy;
 type Egress = types.input.networking.v1.NetworkPolicyEgressRule;
 type Ingress = types.input.networking.v1.NetworkPolicyIngressRule;
 
-/** Builds the policy that denies all traffic of the namespace's pods; the other policies allow the edges that the specifications name. */
+/** Builds the policy that denies all traffic of the stack's pods, in its own namespace of all; the other policies allow the edges that the specifications name. */
 export function denyAll(options: KubernetesOptions): NetworkPolicy {
-  return buildPolicy("default-deny", options, { podSelector: {}, policyTypes: ["Ingress", "Egress"] });
+  const own = { matchLabels: { "app.kubernetes.io/instance": options.prefix } };
+  const podSelector = options.isNamespaceThere === true ? own : {};
+  return buildPolicy("default-deny", options, { podSelector, policyTypes: ["Ingress", "Egress"] });
 }
 
 /** Builds one policy per pod kind, with exactly the edges of the services in it, both ways. */
@@ -32,25 +34,33 @@ export function buildEdgePolicies(specs: readonly ServiceSpec[], options: Kubern
   });
 }
 
+/** Addresses of name servers on each machine: NodeLocal DNSCache, and Cloud DNS with the metadata server of Google's machines. */
+const machineDns = ["169.254.20.10/32", "169.254.169.254/32", "fd20:ce::254/128"];
+
 const dns: Egress = {
-  to: [{ namespaceSelector: {}, podSelector: { matchLabels: { "k8s-app": "kube-dns" } } }],
+  to: [
+    ...["kube-dns", "node-local-dns"].map((app) => ({
+      namespaceSelector: {},
+      podSelector: { matchLabels: { "k8s-app": app } },
+    })),
+    ...machineDns.map((cidr) => ({ ipBlock: { cidr } })),
+  ],
   ports: [
     { port: 53, protocol: "UDP" },
     { port: 53, protocol: "TCP" },
   ],
 };
 
-/** Private addresses: no service has business there by way of an "internet" edge. */
-const inner = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10"];
-
-function findPod(service: ServiceName): ServiceName {
-  return service === "sidecar" || service === "restore" ? "node" : service;
-}
+/** The internet: all addresses but private and link-local ones, at which no service has business by way of an "internet" edge. */
+const internet = [
+  { cidr: "0.0.0.0/0", except: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10"] },
+  { cidr: "::/0", except: ["fc00::/7", "fe80::/10"] },
+];
 
 type EgressContext = Readonly<{ specs: readonly ServiceSpec[]; pod: ServiceName; options: KubernetesOptions }>;
 
 function buildEgress(edge: Edge, { specs, pod, options }: EgressContext): readonly Egress[] {
-  if (edge.to === "internet") return [{ to: [{ ipBlock: { cidr: "0.0.0.0/0", except: inner } }] }];
+  if (edge.to === "internet") return [{ to: internet.map((ipBlock) => ({ ipBlock })) }];
   // The API server's address is no pod; clusters put it on 443 or 6443.
   if (edge.to === "api") return [buildEgressToHost(options.apiServerCidr, [443, 6_443])];
   if (edge.to === "host") return [buildEgressToHost(edge.cidr, [edge.port])];
@@ -109,15 +119,11 @@ function buildIngressFromOutside(inside: readonly ServiceSpec[], options: Kubern
     .map(({ number }) => ({ port: number, protocol: "TCP" }));
   const { ingress, gatewayApi } = options;
   const controller = ingress?.controllerNamespace ?? gatewayApi?.controllerNamespace ?? gatewayApi?.namespace;
+  const sources = (ingress ?? gatewayApi)?.sourceCidrs?.map((cidr) => ({ ipBlock: { cidr } }));
+  const from = sources ?? (controller === undefined ? [] : [{ namespaceSelector: buildNamespaceSelector(controller) }]);
   return [
-    ...(open.length === 0 || controller === undefined
-      ? []
-      : [
-          {
-            from: [{ namespaceSelector: buildNamespaceSelector(controller) }],
-            ports: open,
-          },
-        ]),
+    // A rule without sources would let in everybody.
+    ...(open.length === 0 || from.length === 0 ? [] : [{ from, ports: open }]),
     ...(peers.length === 0 ? [] : [{ ports: peers }]),
   ];
 }
@@ -142,14 +148,15 @@ function removeDuplicates<Rule>(rules: readonly Rule[]): Rule[] {
 }
 
 function buildPolicy(
-  name: string,
+  name: ServiceName | "default-deny",
   options: KubernetesOptions,
   spec: types.input.networking.v1.NetworkPolicySpec,
 ): NetworkPolicy {
+  const component = name === "default-deny" ? "stack" : name;
   return {
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
-    metadata: { name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
+    metadata: { name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, component) },
     spec,
   };
 }

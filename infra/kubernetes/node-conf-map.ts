@@ -2,7 +2,7 @@ import type { types } from "@pulumi/kubernetes";
 import type { HostAddress, SeedSpec } from "../services/service-spec.ts";
 import { hostIpVariable } from "../services/node/node-conf.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildStackLabels } from "./labels.ts";
+import { buildObjectLabels } from "./labels.ts";
 
 /** Name of the ConfigMap with the node's first configuration. */
 export const nodeConfName = "node-conf";
@@ -12,7 +12,7 @@ export function buildNodeConfMap(seed: SeedSpec, options: KubernetesOptions): ty
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name: nodeConfName, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
+    metadata: { name: nodeConfName, namespace: options.namespace, labels: buildObjectLabels(options.prefix, "node") },
     data: { "node.conf": seed.content },
   };
 }

@@ -7,16 +7,9 @@ import { findFilesDirectory, type ServiceSpec } from "../services/service-spec.t
 import { buildContainer, nameFilesVolume, nameProgramsVolume, restricted } from "./container.ts";
 import { buildFilesInstaller, buildFilesVolumes, listPlacedFiles, namePlacedVolume } from "./files.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
-import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
+import { buildObjectLabels, buildPodLabels, buildSelectorLabels } from "./labels.ts";
 import { buildHostIp, nodeConfName } from "./node-conf-map.ts";
-import {
-  computeFilesChecksum,
-  buildPodLabels,
-  buildPullSecrets,
-  podSecurity,
-  scrapeAnnotations,
-  temporaryVolume,
-} from "./pod.ts";
+import { computeFilesChecksum, buildPullSecrets, podSecurity, scrapeAnnotations, temporaryVolume } from "./pod.ts";
 
 type Container = types.input.core.v1.Container;
 
@@ -41,7 +34,7 @@ export function buildNodeStatefulSet(
   return {
     apiVersion: "apps/v1",
     kind: "StatefulSet",
-    metadata: { name: node.name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
+    metadata: { name: node.name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, node.name) },
     spec: {
       replicas: 1,
       serviceName: node.name,
@@ -49,7 +42,7 @@ export function buildNodeStatefulSet(
       selector: { matchLabels: { ...buildSelectorLabels(options.prefix, node.name) } },
       template: {
         metadata: {
-          labels: { ...buildPodLabels(options.prefix, node) },
+          labels: { ...buildPodLabels(options.prefix, node.name) },
           annotations: {
             "gatehouse.io/files": computeFilesChecksum([node, sidecar], options),
             ...scrapeAnnotations([node, sidecar], options),

@@ -3,7 +3,7 @@ import type { types } from "@pulumi/kubernetes";
 import { all, unsecret, type Output } from "@pulumi/pulumi";
 import { findPort, serviceUser, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildSelectorLabels, buildStackLabels, type Labels } from "./labels.ts";
+import type { Labels } from "./labels.ts";
 
 /** Security context of all pods: user, groups and seccomp. */
 export const podSecurity: types.input.core.v1.PodSecurityContext = {
@@ -17,11 +17,6 @@ export const podSecurity: types.input.core.v1.PodSecurityContext = {
 
 /** Scratch space of a pod's containers. */
 export const temporaryVolume: types.input.core.v1.Volume = { name: "tmp", emptyDir: { sizeLimit: "128Mi" } };
-
-/** Labels of a service's pods. */
-export function buildPodLabels(prefix: string, spec: ServiceSpec): Labels {
-  return { ...buildStackLabels(prefix), ...buildSelectorLabels(prefix, spec.name) };
-}
 
 /**
  * Computes a checksum of a pod's files for its template, because mounting changed data does not restart a pod by itself. Keyed, so that it is of no use
@@ -64,14 +59,14 @@ export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability
   };
 }
 
-/** Spreads a service's pods over the cluster's nodes, if there are several. */
+/** Spreads a service's pods over the cluster's zones and machines, as far as there are several and their labels say so. */
 export function spreadPods(labels: Labels): readonly types.input.core.v1.TopologySpreadConstraint[] {
-  return [
-    {
-      maxSkew: 1,
-      topologyKey: "kubernetes.io/hostname",
-      whenUnsatisfiable: "ScheduleAnyway",
-      labelSelector: { matchLabels: { ...labels } },
-    },
-  ];
+  return ["topology.kubernetes.io/zone", "kubernetes.io/hostname"].map((topologyKey) => ({
+    maxSkew: 1,
+    topologyKey,
+    whenUnsatisfiable: "ScheduleAnyway",
+    labelSelector: { matchLabels: { ...labels } },
+    // Of one revision: those that a rollout replaces are gone soon.
+    matchLabelKeys: ["pod-template-hash"],
+  }));
 }

@@ -2,7 +2,7 @@ import type { types } from "@pulumi/kubernetes";
 import { stackServices } from "#daemon/stack-services.ts";
 import type { IngressWay, GatewayWay } from "../config/public-way.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildStackLabels, type Labels } from "./labels.ts";
+import { buildObjectLabels, type Labels } from "./labels.ts";
 
 /** Builds the public way in, over TLS, to the gateway and to the resource server: nothing else of the stack is public. */
 export function buildPublicIngress(
@@ -15,12 +15,18 @@ export function buildPublicIngress(
     metadata: {
       name: "public",
       namespace: options.namespace,
-      labels: buildStackLabels(options.prefix),
-      annotations: { ...annotations },
+      labels: buildObjectLabels(options.prefix, "stack"),
+      // Google's load balancer serves plain HTTP as well, unless it is told not to.
+      annotations: {
+        ...(tlsSecret === undefined ? { "kubernetes.io/ingress.allow-http": "false" } : {}),
+        ...annotations,
+      },
     },
     spec: {
       ...(className === undefined ? {} : { ingressClassName: className }),
-      tls: [{ hosts: [gatewayHost, resourceServerHost], secretName: tlsSecret }],
+      ...(tlsSecret === undefined
+        ? {}
+        : { tls: [{ hosts: [gatewayHost, resourceServerHost], secretName: tlsSecret }] }),
       rules: [
         buildRule(gatewayHost, "gateway", stackServices.sidecar.ports.rpc),
         buildRule(resourceServerHost, "resource-server", stackServices["resource-server"].ports.http),
@@ -69,7 +75,12 @@ function buildRoute(
   return {
     apiVersion: "gateway.networking.k8s.io/v1",
     kind: "HTTPRoute",
-    metadata: { name, namespace, labels: buildStackLabels(options.prefix), annotations: { ...way.annotations } },
+    metadata: {
+      name,
+      namespace,
+      labels: buildObjectLabels(options.prefix, "stack"),
+      annotations: { ...way.annotations },
+    },
     spec: {
       parentRefs: [{ name: way.name, namespace: way.namespace, sectionName: way.listener }],
       hostnames: [host],

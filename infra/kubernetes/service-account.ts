@@ -1,7 +1,7 @@
 import type { types } from "@pulumi/kubernetes";
 import { workspaceVolume } from "../services/node/node-layout.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildStackLabels } from "./labels.ts";
+import { buildObjectLabels, type Component } from "./labels.ts";
 import { nodeAccount } from "./node-stateful-set.ts";
 
 const group = "rbac.authorization.k8s.io";
@@ -15,11 +15,11 @@ export type ServiceAccess = Readonly<{
 
 /** Builds an account with its own role, all three of one name. No pod gets its token unless the pod's template requests it. */
 export function buildServiceAccess(
-  name: string,
+  name: Component,
   rules: readonly types.input.rbac.v1.PolicyRule[],
   { namespace, prefix }: KubernetesOptions,
 ): ServiceAccess {
-  const metadata = { name, namespace, labels: buildStackLabels(prefix) };
+  const metadata = { name, namespace, labels: buildObjectLabels(prefix, name) };
   return {
     account: { apiVersion: "v1", kind: "ServiceAccount", metadata, automountServiceAccountToken: false },
     role: { apiVersion: `${group}/v1`, kind: "Role", metadata, rules: [...rules] },

@@ -2,13 +2,15 @@ import type { types } from "@pulumi/kubernetes";
 import { namePodsHost } from "../services/addresses.ts";
 import { findPort, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildSelectorLabels, buildStackLabels } from "./labels.ts";
+import { buildObjectLabels, buildSelectorLabels, type Labels } from "./labels.ts";
 
 type Service = types.input.core.v1.Service;
 
 /** Builds the Service under which other services reach this one. */
 export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOptions): Service {
-  return buildNamedService({ name: spec.name, spec, ports: spec.ports, options, type: "ClusterIP" });
+  const isPublic = spec.ports.some(({ audience }) => audience === "public");
+  const build = isPublic ? buildPublicService : buildNamedService;
+  return build({ name: spec.name, spec, ports: spec.ports, options, type: "ClusterIP" });
 }
 
 /**
@@ -44,12 +46,15 @@ export function buildNodeServices(
   const shared = { spec: node, options };
   const exposed = options.peers === "node-port" ? "NodePort" : "LoadBalancer";
   const outside = peers.length > 0 && (options.peers === "node-port" || options.peers === "load-balancer");
+  const { className, annotations = {} } = options.peerLoadBalancer ?? {};
   return [
     // The StatefulSet's own, which has to be headless (Kubernetes API, StatefulSetSpec, serviceName).
     makeHeadless(buildNamedService({ ...shared, name: "node", ports: inner, type: "ClusterIP" })),
-    buildNamedService({ ...shared, name: "gateway", ports: rpc, type: "ClusterIP" }),
+    buildPublicService({ ...shared, name: "gateway", ports: rpc, type: "ClusterIP" }),
     addUnreadyPods(buildNamedService({ ...shared, name: "sidecar-status", ports: status, type: "ClusterIP" })),
-    ...(outside ? [buildNamedService({ ...shared, name: "node-peers", ports: peers, type: exposed })] : []),
+    ...(outside
+      ? [buildNamedService({ ...shared, name: "node-peers", ports: peers, type: exposed, annotations, className })]
+      : []),
   ];
 }
 
@@ -58,25 +63,38 @@ function addUnreadyPods(made: Service): Service {
   return { ...made, spec: { ...made.spec, publishNotReadyAddresses: true } };
 }
 
-function buildNamedService({
-  name,
-  spec,
-  ports,
-  options,
-  type,
-}: Readonly<{
+type ServiceOutline = Readonly<{
   name: string;
   spec: ServiceSpec;
   ports: readonly PortSpec[];
   options: KubernetesOptions;
   type: "ClusterIP" | "NodePort" | "LoadBalancer";
-}>): Service {
+  annotations?: Labels | undefined;
+  /** Class of its load balancer; absent: the cluster's. */
+  className?: string | undefined;
+}>;
+
+/** Builds a Service that the public way in leads to. */
+function buildPublicService(outline: ServiceOutline): Service {
+  const { ingress, gatewayApi } = outline.options;
+  const { gateway, resourceServer } = (ingress ?? gatewayApi)?.serviceAnnotations ?? {};
+  return buildNamedService({ ...outline, annotations: outline.name === "gateway" ? gateway : resourceServer });
+}
+
+function buildNamedService({ name, spec, ports, options, type, annotations = {}, className }: ServiceOutline): Service {
+  const labels = buildObjectLabels(options.prefix, spec.name);
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { name, namespace: options.namespace, labels: buildStackLabels(options.prefix) },
+    metadata: {
+      name,
+      namespace: options.namespace,
+      labels,
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations: { ...annotations } }),
+    },
     spec: {
       type,
+      ...(className === undefined ? {} : { loadBalancerClass: className }),
       selector: { ...buildSelectorLabels(options.prefix, spec.name) },
       ports: ports.map(({ name: portName, number }) => ({
         name: portName,

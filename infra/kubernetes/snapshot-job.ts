@@ -2,8 +2,8 @@ import type { types } from "@pulumi/kubernetes";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import { buildContainer } from "./container.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
-import { buildStackLabels } from "./labels.ts";
-import { buildPodLabels, buildPullSecrets, podSecurity, temporaryVolume } from "./pod.ts";
+import { buildObjectLabels, buildPodLabels } from "./labels.ts";
+import { buildPullSecrets, podSecurity, temporaryVolume } from "./pod.ts";
 import { buildServiceAccess, type ServiceAccess } from "./service-account.ts";
 
 /** Time that one job may take, with its retries. */
@@ -23,7 +23,7 @@ export function buildSnapshotJob(
   options: KubernetesOptions,
 ): ServiceAccess & Readonly<{ job: types.input.batch.v1.CronJob }> {
   const { name } = spec;
-  const metadata = { name, namespace: options.namespace, labels: buildStackLabels(options.prefix) };
+  const metadata = { name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, name) };
   return {
     ...buildServiceAccess(name, [ownSnapshots], options),
     job: {
@@ -48,7 +48,7 @@ export function buildSnapshotJob(
 
 function buildPodTemplate(spec: ServiceSpec, options: KubernetesOptions): types.input.core.v1.PodTemplateSpec {
   return {
-    metadata: { labels: { ...buildPodLabels(options.prefix, spec) } },
+    metadata: { labels: { ...buildPodLabels(options.prefix, spec.name) } },
     spec: {
       serviceAccountName: spec.name,
       automountServiceAccountToken: true,

@@ -1,11 +1,10 @@
-import { isIP } from "node:net";
 import { isLoopback } from "#daemon/http/address.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Addresses } from "./addresses.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { Edge } from "./service-spec.ts";
-import { parseServiceNamespace } from "./upstream-edges.ts";
+import { findEdgeTo } from "./upstream-edges.ts";
 
 /** Target of the node's metrics, and the edge by which the node and its sidecar reach it. */
 export type PushTarget = Readonly<{
@@ -24,12 +23,7 @@ export function findPushTarget({ pushgatewayUrl }: StackConfig, addresses: Addre
       edge: { to: "pushgateway", port: "http" },
     };
   }
-  const { host, port } = parseHostAndPort(pushgatewayUrl);
-  const namespace = parseServiceNamespace(host);
-  if (namespace !== undefined) return { host, port, edge: { to: "namespace", namespace } };
-  const family = isIP(host);
-  const cidr = family === 0 ? undefined : `${host}/${family === 4 ? 32 : 128}`;
-  return { host, port, edge: { to: "host", port, cidr } };
+  return { ...parseHostAndPort(pushgatewayUrl), edge: findEdgeTo(new URL(pushgatewayUrl)) };
 }
 
 /** Finds problems of the Pushgateway that a stack names. */

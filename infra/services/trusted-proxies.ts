@@ -19,14 +19,15 @@ const podNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.
 export function findPublicProxies({ ingress, gatewayApi }: StackConfig): PublicProxies | undefined {
   const way = ingress ?? gatewayApi;
   if (way === undefined) return undefined;
-  const { trustedProxies } = way;
+  const { trustedProxies = way.sourceCidrs } = way;
   return trustedProxies === undefined ? { trustedProxies: podNetworks, forwardedHops: 1 } : { trustedProxies };
 }
 
 /** Warns of proxies that are believed by default, because the stack names none; `undefined` if it does. */
 export function warnOfTrustedProxies({ target, ingress, gatewayApi }: StackConfig): ConfigProblem | undefined {
   const way = ingress ?? gatewayApi;
-  if (target !== "kubernetes" || way === undefined || way.trustedProxies !== undefined) return undefined;
+  if (target !== "kubernetes" || way === undefined) return undefined;
+  if (way.trustedProxies !== undefined || way.sourceCidrs !== undefined) return undefined;
   const key = ingress === undefined ? "gatewayApi" : "ingress";
   const namespace =
     way.controllerNamespace ?? (gatewayApi === undefined ? "the controller's namespace" : gatewayApi.namespace);

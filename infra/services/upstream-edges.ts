@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
+import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 import type { Edge } from "./service-spec.ts";
 
 /** A forwarded route; the resource server's own schema judges the rest of it. */
@@ -24,14 +25,51 @@ export function listUpstreamEdges(routes: Readonly<Record<string, unknown>>): re
   });
 }
 
-function listEdgesTo({ protocol, hostname, port }: URL): readonly Edge[] {
+function listEdgesTo(url: URL): readonly Edge[] {
+  const edge = findEdgeTo(url);
+  if (edge.to !== "host" || edge.cidr !== undefined) return [edge];
+  return url.hostname.includes(".") ? [{ to: "internet" }] : [];
+}
+
+/** Ports of the protocols of URLs that name none. */
+const defaultPorts: Readonly<Record<string, number>> = {
+  "https:": 443,
+  "wss:": 443,
+  "redis:": 6_379,
+  "rediss:": 6_379,
+  "postgres:": 5_432,
+  "postgresql:": 5_432,
+};
+
+/** Finds the connection to a server: to the namespace that a Service's name contains, to an address, else to the port on any host. */
+export function findEdgeTo({ protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">): Edge {
   const host = hostname.replace(/^\[|\]$/g, "");
-  const family = isIP(host);
-  if (family !== 0) {
-    const number = port === "" ? ({ "https:": 443 }[protocol] ?? 80) : Number(port);
-    return [{ to: "host", port: number, cidr: `${host}/${family === 4 ? 32 : 128}` }];
-  }
   const namespace = parseServiceNamespace(host);
-  if (namespace !== undefined) return [{ to: "namespace", namespace }];
-  return host.includes(".") ? [{ to: "internet" }] : [];
+  if (namespace !== undefined) return { to: "namespace", namespace };
+  const family = isIP(host);
+  const cidr = family === 0 ? undefined : `${host}/${family === 4 ? 32 : 128}`;
+  return { to: "host", port: port === "" ? (defaultPorts[protocol] ?? 80) : Number(port), cidr };
+}
+
+/** Settings of any service with the URLs of servers that it connects to. */
+const connectedSettings = [
+  ["gateway", "rateStore", "redisUrl"],
+  ["gateway", "tracing", "otlpUrl"],
+  ["gateway", "jwt", "jwksUrl"],
+  ["lag", "references"],
+  ["certificate", "urls"],
+  ["upgrade", "releasesUrl"],
+  ["chain", "rpcUrl"],
+  ["chain", "webSocketUrl"],
+  ["settlement", "rpcUrl"],
+  ["facilitator", "url"],
+  ["ledger", "url"],
+] as const;
+
+/** Lists the connections to the servers that a stack's own settings of a service name; what is no URL, the service's schema refuses. */
+export function listSettingsEdges(settings: SettingsTree): readonly Edge[] {
+  return connectedSettings
+    .flatMap((path) => findRenderedValue(settings, path))
+    .flatMap((value) => (typeof value === "string" ? (URL.parse(value) ?? []) : []))
+    .map(findEdgeTo);
 }

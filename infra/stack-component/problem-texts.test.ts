@@ -46,8 +46,6 @@ it("names a value that does not fit", async () => {
     "
     stack chainId: found 0; expected an EIP-155 chain id, a whole number, 1 or more. Correct it with \`pulumi config set chainId …\`.
     input chainId: found 0; expected an EIP-155 chain id, a whole number, 1 or more. Correct it.
-    stack hostIp: found here; expected the IP address that peers reach the node at. Correct it with \`pulumi config set hostIp …\`.
-    input hostIp: found here; expected the IP address that peers reach the node at. Correct it.
     stack signerPrivateKey: found a value that does not fit; expected a private key: 64 hexadecimal digits (0x optional). Correct it with \`pulumi config set --secret signerPrivateKey …\`.
     input signerPrivateKey: found a value that does not fit; expected a private key: 64 hexadecimal digits (0x optional). Correct it.
     "
@@ -284,7 +282,7 @@ it("words warnings for their reader, too", async () => {
 
 it("repeats to the letter what a person wrote, even where it reads like a command", async () => {
   const hostIp = "host with `pulumi config set hostIp 1`";
-  const found = `found ${hostIp}; expected the IP address that peers reach the node at. Correct it`;
+  const found = `found ${hostIp}; expected the IP address or host name that peers reach the node at. Correct it`;
   expect(await textsOf(parsed({ hostIp }))).toBe(
     `\nstack hostIp: ${found} with \`pulumi config set hostIp …\`.\ninput hostIp: ${found}.\n`,
   );

@@ -1,6 +1,7 @@
 import type { PolicyResource, StackRule } from "../rule.ts";
 import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
+import type { Workload } from "../workload.ts";
 
 /** Rule 10: allowed connections are listed, and all others are denied. */
 export const defaultDeny: StackRule = {
@@ -9,27 +10,39 @@ export const defaultDeny: StackRule = {
   severity: "high",
   why: "In a namespace without a default-deny policy every pod of the cluster reaches every service.",
   remedy:
-    "Kubernetes: a NetworkPolicy with an empty podSelector and no rules. Docker: a network of the stack's own, not the default one.",
+    "Kubernetes: a NetworkPolicy without rules that selects every pod of the namespace, or every pod of the stack. Docker: a network of the stack's own, not the default one.",
   check: (resources) => [...findOpenNamespaces(resources), ...findDefaultNetworks(resources)],
 };
 
 function findOpenNamespaces(resources: readonly PolicyResource[]): ReturnType<StackRule["check"]> {
-  const denied = new Set(resources.filter(isDefaultDeny).map(readNamespace));
+  const denials = resources.filter(isDenial);
   return resources
-    .filter((resource) => findWorkload(resource)?.kind === "kubernetes" && !denied.has(readNamespace(resource)))
+    .filter((resource) => {
+      const workload = findWorkload(resource);
+      return workload?.kind === "kubernetes" && !denials.some((denial) => isDenied(resource, workload, denial));
+    })
     .map((resource) => ({
       resource: resource.name,
       message: `runs in the namespace ${readNamespace(resource)}, which has no default-deny NetworkPolicy`,
     }));
 }
 
-function isDefaultDeny({ type, props }: PolicyResource): boolean {
+function isDenied(resource: PolicyResource, { podLabels }: Workload, denial: PolicyResource): boolean {
+  const { matchLabels, ...others } = readFields(readFields(denial.props["spec"])["podSelector"]);
+  const labels = Object.entries(readFields(matchLabels));
+  return (
+    readNamespace(resource) === readNamespace(denial) &&
+    Object.keys(others).length === 0 &&
+    labels.every(([key, value]) => podLabels()[key] === value)
+  );
+}
+
+function isDenial({ type, props }: PolicyResource): boolean {
   if (type !== "kubernetes:networking.k8s.io/v1:NetworkPolicy") return false;
   const spec = readFields(props["spec"]);
-  const everyPod = Object.keys(readFields(spec["podSelector"])).length === 0;
   const kinds = readItems(spec["policyTypes"]);
   const silent = readItems(spec["ingress"]).length === 0 && readItems(spec["egress"]).length === 0;
-  return everyPod && silent && kinds.includes("Ingress") && kinds.includes("Egress");
+  return silent && kinds.includes("Ingress") && kinds.includes("Egress");
 }
 
 function readNamespace({ props }: PolicyResource): string {

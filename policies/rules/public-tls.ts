@@ -1,3 +1,4 @@
+import { cloudCertificates } from "../cloud-certificates.ts";
 import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
@@ -32,7 +33,7 @@ function checkIngress({ type, props }: PolicyResource): readonly string[] {
     ...(rules.length === 0 ? ["has no rule with a host"] : []),
     ...rules
       .map((rule) => readText(rule["host"]) ?? "*")
-      .filter((host) => !secured.has(host))
+      .filter((host) => !secured.has(host) && !hasCloudCertificate(props))
       .map((host) => `serves ${host} without TLS`),
     ...rules
       .flatMap((rule) => readItems(readFields(rule["http"])["paths"]))
@@ -41,6 +42,14 @@ function checkIngress({ type, props }: PolicyResource): readonly string[] {
       )
       .map(() => "makes the facilitator public"),
   ];
+}
+
+/** Whether a cloud's load balancer has the certificates; that of GKE serves plain HTTP as well unless it is told not to. */
+function hasCloudCertificate(props: PolicyResource["props"]): boolean {
+  const annotations = readFields(readFields(props["metadata"])["annotations"]);
+  const found = cloudCertificates.filter((name) => readText(annotations[name]) !== undefined);
+  const isGoogle = found.some((name) => !name.startsWith("alb."));
+  return found.length > 0 && (!isGoogle || readText(annotations["kubernetes.io/ingress.allow-http"]) === "false");
 }
 
 function checkGateway({ type, props }: PolicyResource): readonly string[] {

@@ -14,6 +14,11 @@ const socket = { hostPath: "/var/run/docker.sock", containerPath: "/run/docker.s
 const claim = "kubernetes:core/v1:PersistentVolumeClaim";
 const service = (spec: Record<string, unknown>) => buildResource("kubernetes:core/v1:Service", { spec });
 const ingress = (spec: Record<string, unknown>) => buildResource("kubernetes:networking.k8s.io/v1:Ingress", { spec });
+const cloudIngress = (annotations: Record<string, string>) =>
+  buildResource("kubernetes:networking.k8s.io/v1:Ingress", {
+    metadata: { annotations },
+    spec: { rules: [{ host: "a.example" }] },
+  });
 const route = (parent: Record<string, unknown>, backend: string) =>
   buildResource("kubernetes:gateway.networking.k8s.io/v1:HTTPRoute", {
     spec: { parentRefs: [{ name: "public", ...parent }], rules: [{ backendRefs: [{ name: backend, port: 1 }] }] },
@@ -252,6 +257,17 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       undefined,
     ],
     ["no TLS", ingress({ rules: [{ host: "a.example" }] }), /serves a\.example without TLS/],
+    ["a certificate of AWS", cloudIngress({ "alb.ingress.kubernetes.io/certificate-arn": "arn:x" }), undefined],
+    [
+      "a certificate of Google, and plain HTTP",
+      cloudIngress({ "networking.gke.io/managed-certificates": "x" }),
+      /serves a\.example without TLS/,
+    ],
+    [
+      "a certificate of Google",
+      cloudIngress({ "networking.gke.io/managed-certificates": "x", "kubernetes.io/ingress.allow-http": "false" }),
+      undefined,
+    ],
     ["rules of the wrong type", ingress({ rules: "a.example" }), /no rule with a host/],
     [
       "the facilitator",

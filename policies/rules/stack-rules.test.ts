@@ -42,6 +42,19 @@ describe("default-deny", () => {
     ]);
   });
 
+  it("passes one that selects the pods of the stack alone, and no others", () => {
+    const own = (component: string) =>
+      buildResource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
+        metadata: { namespace: "gatehouse" },
+        spec: {
+          podSelector: { matchLabels: { "app.kubernetes.io/component": component } },
+          policyTypes: ["Ingress", "Egress"],
+        },
+      });
+    expect(defaultDeny.check([own("node"), buildStatefulSet()])).toEqual([]);
+    expect(defaultDeny.check([own("facilitator"), buildStatefulSet()])).toHaveLength(1);
+  });
+
   it("takes a policy that lets something through for none", () => {
     const open = buildResource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
       metadata: { namespace: "gatehouse" },

@@ -108,13 +108,7 @@ describe("another key of the signer, on Kubernetes", () => {
     };
     const before = new Map(await listTemplates("17"));
     const after = await listTemplates("18");
-    expect(after.map(([name]) => name)).toEqual([
-      "facilitator",
-      "pushgateway",
-      "resource-server",
-      "upstream",
-      "node",
-    ]);
+    expect(after.map(([name]) => name)).toEqual(["facilitator", "pushgateway", "resource-server", "upstream", "node"]);
     // The resource server signs the tokens that it sells by a key of its own, which is made of the signer's.
     const rolled = after.filter(([name, template]) => template !== before.get(name)).map(([name]) => name);
     expect(rolled).toEqual(["facilitator", "resource-server"]);

@@ -96,6 +96,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "gateway/settings/{api-keys,policy}.ts",
       // What changes with the node's version or family, and how a version is read, stand once.
       "node/{families,versions,version-setting}.ts",
+      // A stack refuses at preview what the policy on TLS would.
+      "policies/cloud-certificates.ts",
       // images: what reads and edits node.conf in the node's own init container does it as the sidecar does.
       "node/conf/{document,editor,parsed-text}.ts",
     ],
@@ -150,7 +152,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "infra/config/{config-problem,config-schema,deployment-secret,pulumi-config}.ts",
       "infra/services/{built-service,facilitator-spec,node-spec,pushgateway-spec,resource-server-spec,sidecar-spec,stack-specs}.ts",
       "infra/docker/docker-host.ts",
-      "infra/kubernetes/{kubernetes-namespace,kubernetes-options}.ts",
+      "infra/kubernetes/{kubernetes-options,kubernetes-platform}.ts",
     ],
   },
   test: {

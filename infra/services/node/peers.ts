@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { StackConfig } from "../../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
 import { nodePorts } from "./node-layout.ts";
@@ -43,6 +44,7 @@ export function findPeerProblems(config: StackConfig): readonly ConfigProblem[] 
   const outside = config.target === "kubernetes" && config.peers === "node-port" && (port < first || port > last);
   return [
     ...(needsHostIp(config) && config.hostIp === undefined ? [describeMissingHostIp(config)] : []),
+    ...findHostNameProblems(config),
     ...(outside
       ? [describeWrongPort(`found ${port}; expected a port from ${first} to ${last}, because peers is node-port.`)]
       : []),
@@ -60,6 +62,14 @@ function describeWrongPort(wrong: string): ConfigProblem {
 /** Whether the stack has to name the address: nothing in a container knows that of a Docker host's uplink or of a load balancer. */
 function needsHostIp({ target, nodeImage, peers }: StackConfig): boolean {
   return target === "docker" ? nodeImage !== undefined : peers === "load-balancer";
+}
+
+/** Finds a host name on Docker, where a container is made once and the address would stay as it was looked up then. */
+function findHostNameProblems({ target, hostIp }: StackConfig): readonly ConfigProblem[] {
+  if (target !== "docker" || hostIp === undefined || isIP(hostIp) !== 0) return [];
+  const key = "hostIp";
+  const wrong = `found ${hostIp}; expected an IP address, because on Docker no start of the node looks up a name.`;
+  return [describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] })];
 }
 
 function describeMissingHostIp({ target }: StackConfig): ConfigProblem {

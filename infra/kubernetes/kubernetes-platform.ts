@@ -2,13 +2,11 @@ import * as k8s from "@pulumi/kubernetes";
 import { ComponentResource, type ComponentResourceOptions, type ProviderResource, type Resource } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
 import { kubernetesAddresses } from "../services/addresses.ts";
-import { isReadyLate } from "../services/health-spec.ts";
-import { restoreTimeout } from "../services/restore-spec.ts";
-import type { ServiceSpec, VolumeSpec } from "../services/service-spec.ts";
+import type { ServiceName, ServiceSpec, VolumeSpec } from "../services/service-spec.ts";
 import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.ts";
-import { buildAutoscaler, buildDeployment, buildDisruptionBudget } from "./deployment.ts";
-import { annotate, markAppliedOnce, markUnpruned } from "./annotations.ts";
+import { buildAutoscaler, buildDeployment, buildDisruptionBudget, listLeftToAutoscaler } from "./deployment.ts";
+import { markAppliedOnce, markUnawaited, markUnpruned, markWorkload } from "./annotations.ts";
 import { buildClaim, listLeftToSidecar } from "./claims.ts";
 import { listSecrets } from "./files.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
@@ -19,8 +17,7 @@ import { buildDashboardMaps, buildMonitors } from "./existing-prometheus.ts";
 import { buildPublicIngress, buildPublicRoutes } from "./public-way.ts";
 import { buildSnapshotJob } from "./snapshot-job.ts";
 import { buildNodeServices, buildPodsService, buildKubernetesService } from "./services.ts";
-import type { types } from "@pulumi/kubernetes";
-import { buildStackLabels } from "./labels.ts";
+import { buildNamespace } from "./namespace.ts";
 
 /** Time in which a workload has to become ready before `pulumi up` gives up. */
 const rolloutTimeout = "10m";
@@ -57,34 +54,34 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   readonly restart: RestartRoute;
   readonly #options: KubernetesOptions;
   readonly #protectData: boolean;
-  readonly #rendered: boolean;
   readonly #provider: ProviderResource;
-  readonly #namespace: k8s.core.v1.Namespace;
+  /** The namespace, unless the stack uses one that is there. */
+  readonly #namespace: readonly Resource[];
   readonly #claims = new Map<string, k8s.core.v1.PersistentVolumeClaim>();
 
   constructor(
     name: string,
-    args: KubernetesOptions & Readonly<{ provider: ProviderResource; protectData: boolean; rendered: boolean }>,
+    args: KubernetesOptions & Readonly<{ provider: ProviderResource; protectData: boolean }>,
     opts?: ComponentResourceOptions,
   ) {
     super("gatehouse:kubernetes:KubernetesNamespace", name, {}, { ...opts, providers: [args.provider] });
     this.#provider = args.provider;
     this.#options = args;
     this.#protectData = args.protectData;
-    this.#rendered = args.rendered;
     const exec = `kubectl exec -n ${args.namespace} ${nodePod} -c sidecar --`;
     this.restart = { driver: "kubernetes", strategy: args.restartStrategy, pod: nodePod, exec };
-    // Protection is Pulumi's; in rendered YAML, the object itself has to say who applies it.
-    const kept = args.protectData && args.rendered;
-    const namespace = buildNamespace(args);
-    this.#namespace = new k8s.core.v1.Namespace(`${name}-namespace`, kept ? markUnpruned(namespace) : namespace, {
-      parent: this,
-      protect: args.protectData,
-      retainOnDelete: args.protectData,
-    });
+    this.#namespace = args.isNamespaceThere === true ? [] : [this.#makeNamespace(`${name}-namespace`)];
     new k8s.networking.v1.NetworkPolicy(`${name}-default-deny`, denyAll(args), this.#inNamespace(this));
     this.#publicWay(args);
     this.registerOutputs({});
+  }
+
+  #makeNamespace(named: string): Resource {
+    const namespace = buildNamespace(this.#options);
+    // Protection is Pulumi's; in rendered YAML, the object itself has to say who applies it.
+    const kept = this.#protectData && this.#options.rendered ? markUnpruned(namespace) : namespace;
+    const { protect, retainOnDelete } = { protect: this.#protectData, retainOnDelete: this.#protectData };
+    return new k8s.core.v1.Namespace(named, kept, { parent: this, protect, retainOnDelete });
   }
 
   /** Allows the edges between the services of a stack; everything else stays denied. */
@@ -109,11 +106,15 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
 
   deploy(spec: ServiceSpec, { parent, dependsOn }: Attachment): Resource {
     const named = `${this.#options.prefix}-${spec.name}`;
-    const claims = spec.volumes.map((volume) => this.#claim(volume));
+    const claims = spec.volumes.map((volume) => this.#claim(volume, spec.name));
     const secret = this.#secret(spec, parent);
-    new k8s.core.v1.Service(named, buildKubernetesService(spec, this.#options), this.#inNamespace(parent));
-    const pods = buildPodsService(spec, this.#options);
-    if (pods !== undefined) new k8s.core.v1.Service(`${named}-pods`, pods, this.#inNamespace(parent));
+    const services = [
+      [named, buildKubernetesService(spec, this.#options)],
+      [`${named}-pods`, buildPodsService(spec, this.#options)],
+    ] as const;
+    for (const [name, service] of services) {
+      if (service !== undefined) new k8s.core.v1.Service(name, markUnawaited(service), this.#inNamespace(parent));
+    }
     new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(spec, this.#options), this.#inNamespace(parent));
     const autoscaler = buildAutoscaler(spec, this.#options);
     if (autoscaler !== undefined) {
@@ -121,35 +122,35 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       new k8s.autoscaling.v2.HorizontalPodAutoscaler(named, markUnawaited(autoscaler), this.#inNamespace(parent));
     }
     const manifest = buildDeployment(spec, this.#options);
-    return new k8s.apps.v1.Deployment(named, isReadyLate(spec.health) ? markUnawaited(manifest) : manifest, {
+    return new k8s.apps.v1.Deployment(named, markWorkload(manifest, this.#options), {
       ...this.#inNamespace(parent),
       dependsOn: [...dependsOn, ...claims, ...secret],
       customTimeouts: { create: rolloutTimeout, update: rolloutTimeout },
+      ignoreChanges: listLeftToAutoscaler(spec),
     });
   }
 
   deployNode(specs: NodeSpecs, { parent, dependsOn }: Attachment): Resource {
-    const readyTimeout = specs.restore === undefined ? rolloutTimeout : restoreTimeout;
     const named = `${this.#options.prefix}-node`;
     const here = this.#inNamespace(parent);
     const needed: Resource[] = [
       ...this.#access(named, buildNodeAccess(this.#options), here),
       ...this.#nodeConf(specs.node, parent),
-      ...[...specs.node.volumes, ...specs.sidecar.volumes].map((volume) => this.#claim(volume)),
+      ...[...specs.node.volumes, ...specs.sidecar.volumes].map((volume) => this.#claim(volume, "node")),
       ...this.#secret(specs.node, parent),
       ...this.#secret(specs.sidecar, parent),
     ];
     for (const service of buildNodeServices(specs, this.#options)) {
       const { name } = service.metadata as { name: string };
-      new k8s.core.v1.Service(`${this.#options.prefix}-${name}-service`, service, here);
+      new k8s.core.v1.Service(`${this.#options.prefix}-${name}-service`, markUnawaited(service), here);
     }
     new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(specs.node, this.#options), here);
     if (specs.snapshots !== undefined) this.#snapshots(specs.snapshots, here);
     const manifest = buildNodeStatefulSet(specs, this.#options);
-    return new k8s.apps.v1.StatefulSet(named, isReadyLate(specs.sidecar.health) ? markUnawaited(manifest) : manifest, {
+    return new k8s.apps.v1.StatefulSet(named, markWorkload(manifest, this.#options), {
       ...here,
       dependsOn: [...dependsOn, ...needed],
-      customTimeouts: { create: readyTimeout, update: readyTimeout },
+      customTimeouts: { create: rolloutTimeout, update: rolloutTimeout },
     });
   }
 
@@ -202,17 +203,17 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     );
   }
 
-  #claim(volume: VolumeSpec): k8s.core.v1.PersistentVolumeClaim {
+  #claim(volume: VolumeSpec, service: ServiceName): k8s.core.v1.PersistentVolumeClaim {
     const known = this.#claims.get(volume.name);
     if (known !== undefined) return known;
     const keep = volume.keep && this.#protectData;
     const left = listLeftToSidecar(volume, this.#options);
     // A claim of a class that binds late is bound only once a pod uses it, and the pod comes after the claim.
-    const bare = markUnawaited(buildClaim(volume, this.#options));
-    const kept = keep && this.#rendered ? markUnpruned(bare) : bare;
+    const bare = markUnawaited(buildClaim(volume, service, this.#options));
+    const kept = keep && this.#options.rendered ? markUnpruned(bare) : bare;
     const claim = new k8s.core.v1.PersistentVolumeClaim(
       `${this.#options.prefix}-${volume.name}`,
-      this.#rendered && left.length > 0 ? markAppliedOnce(kept) : kept,
+      this.#options.rendered && left.length > 0 ? markAppliedOnce(kept) : kept,
       { ...this.#inNamespace(this), protect: keep, retainOnDelete: keep, ignoreChanges: left },
     );
     this.#claims.set(volume.name, claim);
@@ -220,28 +221,6 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   }
 
   #inNamespace(parent: ComponentResource) {
-    return { parent, provider: this.#provider, dependsOn: [this.#namespace] as Resource[] };
+    return { parent, provider: this.#provider, dependsOn: [...this.#namespace] };
   }
-}
-
-/** Builds the stack's namespace, which admits only pods of the Pod Security Standard `restricted`. A host port needs more. */
-export function buildNamespace(options: KubernetesOptions): types.input.core.v1.Namespace {
-  const level = options.peers === "host-port" ? "privileged" : "restricted";
-  return {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: {
-      name: options.namespace,
-      labels: {
-        ...buildStackLabels(options.prefix),
-        "pod-security.kubernetes.io/enforce": level,
-        "pod-security.kubernetes.io/warn": "restricted",
-      },
-    },
-  };
-}
-
-/** Marks an object so that `pulumi up` does not wait for it to become ready. */
-export function markUnawaited<Manifest extends Readonly<{ metadata?: unknown }>>(manifest: Manifest): Manifest {
-  return annotate(manifest, { "pulumi.com/skipAwait": "true" });
 }
