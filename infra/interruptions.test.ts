@@ -50,10 +50,11 @@ const ofDeployment = (type: string, service = "facilitator") =>
     after: inputsBy("b", type),
   });
 
+const bounds = (minReplicas: number, maxReplicas: number) => ({ spec: { minReplicas, maxReplicas } });
+const scale = (before: object, after: object) =>
+  findInterruptionByUpdate("kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "gh-facilitator", { before, after });
+
 it("says of another number of pods how many there will be, and nothing where it stays", () => {
-  const bounds = (minReplicas: number, maxReplicas: number) => ({ spec: { minReplicas, maxReplicas } });
-  const scale = (before: object, after: object) =>
-    findInterruptionByUpdate("kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "gh-facilitator", { before, after });
   expect(scale(bounds(2, 6), bounds(3, 3))).toEqual({
     level: "info",
     text: "gh-facilitator would have 3 pods instead of 2 to 6 pods: pods are started or ended, and the others answer meanwhile.",

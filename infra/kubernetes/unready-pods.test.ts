@@ -53,14 +53,14 @@ it("lists what is not ready with the service's own reason, or with the cluster's
     check: `${at} exec ${podName} --container ${service} -- node /app/infra/images/health-check.mjs http http://127.0.0.1:${port}/readyz 0`,
   });
   expect(await listUnreadyPods(place)).toEqual([
-    check("sidecar", "node-0", 9_600),
-    check("facilitator", "facilitator-1", 9_602),
     {
       service: "resource-server",
       reason: 'ImagePullBackOff: Back-off pulling image "x"',
       check: `${at} describe pod resource-server-1`,
     },
     { service: "prometheus-1", reason: unplaced.message, check: `${at} describe pod prometheus-1` },
+    check("sidecar", "node-0", 9_600),
+    check("facilitator", "facilitator-1", 9_602),
   ]);
 });
 

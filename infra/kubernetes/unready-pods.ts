@@ -66,30 +66,24 @@ export async function listUnreadyPods(place: PodsPlace): Promise<readonly Unread
   const command = (words: readonly string[]) => [kubectl, ...where, ...words].join(" ");
   if (typeof pods === "string") return [{ service: "all", reason: pods, check: command(list) }];
   const unready = pods.filter(({ status }) => !isTrue(status, "Ready"));
-  const found = unready.map(async (pod): Promise<readonly UnreadyService[]> => {
-    const reasons = listWaiting(pod).map((entry) => ({
-      ...entry,
-      check: command(["describe", "pod", pod.metadata.name]),
-    }));
-    const asked = listRunning(pod).map(async ({ name }) => {
-      if (!isOperatedService(name)) {
-        const check = command(["logs", pod.metadata.name, "--container", name, "--tail", "20"]);
-        return { service: name, reason: "it runs and does not answer yet", check };
-      }
-      const check = [
-        "exec",
-        pod.metadata.name,
-        "--container",
-        name,
-        "--",
-        ...buildReadyCheck(findOperationsPort(name)),
-      ];
-      const { printed } = await run(kubectl, [...where, ...check]);
-      return { service: name, reason: describeReasons(printed), check: command(check) };
-    });
-    return [...reasons, ...(await Promise.all(asked))];
+  const waiting = unready.flatMap((pod) => {
+    const check = command(["describe", "pod", pod.metadata.name]);
+    return listWaiting(pod).map(({ service, reason }) => ({ service, reason, check }));
   });
-  return (await Promise.all(found)).flat();
+  const asked = unready.flatMap((pod) =>
+    listRunning(pod).map(async ({ name }) => {
+      const [words, ask] = buildCheck(pod.metadata.name, name);
+      const reason = ask ? (await run(kubectl, [...where, ...words])).printed : "it runs and does not answer yet";
+      return { service: name, reason: describeReasons(reason), check: command(words) };
+    }),
+  );
+  return [...waiting, ...(await Promise.all(asked))];
+}
+
+/** Builds the command that shows why a container is not ready, and whether it prints a service's own reasons. */
+function buildCheck(pod: string, name: string): readonly [words: readonly string[], ask: boolean] {
+  if (!isOperatedService(name)) return [["logs", pod, "--container", name, "--tail", "20"], false];
+  return [["exec", pod, "--container", name, "--", ...buildReadyCheck(findOperationsPort(name))], true];
 }
 
 function hasStarted(pods: readonly Pod[]): boolean {

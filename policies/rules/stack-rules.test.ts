@@ -29,6 +29,16 @@ const storage = {
   storage_cetina_push_port: 9_091,
 };
 
+/** A policy that denies all connections of one service's pods. */
+const denyService = (component: string) =>
+  buildResource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
+    metadata: { namespace: "gatehouse" },
+    spec: {
+      podSelector: { matchLabels: { "app.kubernetes.io/component": component } },
+      policyTypes: ["Ingress", "Egress"],
+    },
+  });
+
 describe("default-deny", () => {
   it("passes a namespace with a default-deny policy, and a separate container on networks or on none", () => {
     const own = buildDockerContainer();
@@ -43,16 +53,8 @@ describe("default-deny", () => {
   });
 
   it("passes one that selects the pods of the stack alone, and no others", () => {
-    const own = (component: string) =>
-      buildResource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
-        metadata: { namespace: "gatehouse" },
-        spec: {
-          podSelector: { matchLabels: { "app.kubernetes.io/component": component } },
-          policyTypes: ["Ingress", "Egress"],
-        },
-      });
-    expect(defaultDeny.check([own("node"), buildStatefulSet()])).toEqual([]);
-    expect(defaultDeny.check([own("facilitator"), buildStatefulSet()])).toHaveLength(1);
+    expect(defaultDeny.check([denyService("node"), buildStatefulSet()])).toEqual([]);
+    expect(defaultDeny.check([denyService("facilitator"), buildStatefulSet()])).toHaveLength(1);
   });
 
   it("takes a policy that lets something through for none", () => {

@@ -106,11 +106,17 @@ describe("another key of the signer, on Kubernetes", () => {
         spec?.["template"] === undefined ? [] : [[metadata.name, JSON.stringify(spec["template"])] as const],
       );
     };
-    const before = new Map(await listTemplates("17"));
-    const after = await listTemplates("18");
-    expect(after.map(([name]) => name)).toEqual(["facilitator", "pushgateway", "resource-server", "upstream", "node"]);
+    const templates = new Map(await listTemplates("17"));
+    const rotated = await listTemplates("18");
+    expect(rotated.map(([name]) => name)).toEqual([
+      "facilitator",
+      "pushgateway",
+      "resource-server",
+      "upstream",
+      "node",
+    ]);
     // The resource server signs the tokens that it sells by a key of its own, which is made of the signer's.
-    const rolled = after.filter(([name, template]) => template !== before.get(name)).map(([name]) => name);
+    const rolled = rotated.filter(([name, template]) => template !== templates.get(name)).map(([name]) => name);
     expect(rolled).toEqual(["facilitator", "resource-server"]);
   });
 });
