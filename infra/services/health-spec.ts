@@ -50,11 +50,6 @@ export const healthTimes = {
   connection: { ready: { every: 5, failures: 3 }, live: { every: 10, failures: 6 } },
 } as const;
 
-/** Whether a service may not be ready for days, because a node syncs, so that no deployment waits for it. */
-export function isReadyLate(health: HealthSpec | undefined): boolean {
-  return health?.kind === "http" && health.awaited === "live";
-}
-
 /** The probe of a service that has no more than `/livez` and `/readyz`. */
 export const daemonHealth: NetworkHealth = {
   kind: "http",
