@@ -9,6 +9,7 @@ import { createRepeatingFetch, type Fetch } from "./repeating-fetch.ts";
 import { readSymbol } from "./token-symbol.ts";
 import { requireFunds, createSpendingBudget } from "./spending-budget.ts";
 import { parseTokenAmount } from "#x402/money.ts";
+import { identifyPayments } from "#x402/payment-identifier.ts";
 import type { TokenReader } from "./token-reader.ts";
 
 export type { PaymentEvent } from "./payment-event.ts";
@@ -53,7 +54,8 @@ export type PayingFetchDependencies = Readonly<{
 
 /**
  * Makes a `fetch` that answers 402 by paying (x402 version 2, scheme `exact`, EIP-3009). A paid request that breaks off or whose
- * settlement is pending is sent again with the same payment, which can charge only once.
+ * settlement is pending is sent again with the same payment, which can charge only once. Where the seller takes a `payment-identifier`, each payment
+ * has a random one, so that the response can be fetched from another address as well.
  *
  * @throws {TokenAmountError} at once, when a cap isn't an amount, or is in whole tokens of unknown decimals. The returned fetch throws
  * {@link PaymentRefusedError} when the offer is outside of the limits or of what the account holds (nothing was signed), and what
@@ -92,7 +94,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
       (_version, accepts) => accepts.find((offer) => offer === chosen?.offer) ?? failUnchosen(),
     );
     for (const scheme of schemes) client.register("eip155:*", await scheme.signer(options.account));
-    client.setSpendControls(false);
+    client.setSpendControls(false).registerExtension(identifyPayments);
     client.onAfterPaymentCreation(async ({ paymentPayload }) =>
       onEvent({ ...buildSignedEvent(paymentPayload, schemes), decimals: chosen?.decimals, symbol }),
     );

@@ -1,5 +1,6 @@
 import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from "@x402/core/http";
 import type { PaymentRequired, SettleResponse } from "@x402/core/types";
+import { offeredIdentifier } from "#x402/payment-identifier.ts";
 import type { Route } from "./routes/route.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SoldResponse } from "./claims/payment-claim.ts";
@@ -58,7 +59,11 @@ export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invali
         "Retry-After": retryAfterSeconds,
       });
     case "other-request":
-      return answerJson(409, "this payment bought another request; send that request, or pay for this one.", {});
+      return answerJson(
+        409,
+        "this payment, or its payment-identifier, bought another request; send that request, or pay for this one.",
+        {},
+      );
     case "busy":
       return answerJson(503, "too many payments are being worked on; you were not charged, try again.", {
         "Retry-After": retryAfterSeconds,
@@ -101,6 +106,7 @@ export function requirePayment(route: Route, url: string, error: string, settlem
       ...(route.mimeType === undefined ? {} : { mimeType: route.mimeType }),
     },
     accepts: [...route.accepts],
+    extensions: offeredIdentifier,
   };
   return answerJson(402, error, {
     "PAYMENT-REQUIRED": encodePaymentRequiredHeader(instructions),

@@ -1,14 +1,42 @@
+import { randomUUID } from "node:crypto";
+import type { PaymentPayload, PaymentRequired } from "@x402/core/types";
 import { z } from "zod";
 
-/** Place of the id in the x402 extension `payment-identifier` (16 to 128 characters; `@x402/extensions/payment-identifier`). */
+/** Name of the x402 extension by which a buyer names its payment (x402 version 2, extension `payment-identifier`). */
+const extension = "payment-identifier";
+
+const idForm = { minLength: 16, maxLength: 128, pattern: "^[a-zA-Z0-9_-]+$" } as const;
+
+/** The extension as a seller offers it in PAYMENT-REQUIRED: an identifier is taken, and none is required. */
+export const offeredIdentifier: Readonly<Record<string, unknown>> = {
+  [extension]: {
+    info: { required: false },
+    schema: {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      properties: { required: { type: "boolean" }, id: { type: "string", ...idForm } },
+      required: ["required"],
+    },
+  },
+};
+
+const paymentId = z.string().min(idForm.minLength).max(idForm.maxLength).regex(new RegExp(idForm.pattern));
 const identifiedPayload = z.object({
-  extensions: z.object({
-    "payment-identifier": z.object({ info: z.object({ id: z.string().regex(/^[\w-]{16,128}$/) }) }),
-  }),
+  extensions: z.object({ [extension]: z.object({ info: z.object({ id: paymentId }) }) }),
 });
+const offer = z.object({ extensions: z.object({ [extension]: z.object({ info: z.object({ required: z.boolean() }) }) }) });
 
 /** Reads the id that a payer chose for a payment, which no chain shows; undefined if there is none. */
 export function readPaymentIdentifier(paymentPayload: unknown): string | undefined {
-  const read = identifiedPayload.safeParse(paymentPayload);
-  return read.success ? read.data.extensions["payment-identifier"].info.id : undefined;
+  return identifiedPayload.safeParse(paymentPayload).data?.extensions[extension].info.id;
 }
+
+/** Buyer's side of the extension: names each payment to a seller that offers it by a new id (`x402Client.registerExtension`). */
+export const identifyPayments = {
+  key: extension,
+  enrichPaymentPayload: async (payload: PaymentPayload, required: PaymentRequired): Promise<PaymentPayload> => {
+    if (!offer.safeParse(required).success) return payload;
+    const id = `pay_${randomUUID().replaceAll("-", "")}`;
+    return { ...payload, extensions: { ...payload.extensions, [extension]: { info: { id } } } };
+  },
+};

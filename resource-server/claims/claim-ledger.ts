@@ -11,7 +11,9 @@ import type { ClaimKey, FoundClaim, NewClaim, PaymentClaim, SoldResponse } from 
  */
 export type ClaimLedger = Readonly<{
   find(key: ClaimKey): Promise<FoundClaim | undefined>;
-  /** (none) → working, owned by this process; false if there is a claim already. The one atomic step that makes a payment buy once. */
+  /** Finds the key of the claim of a payer that has an identifier. */
+  findIdentified(payer: string, identifier: string): Promise<ClaimKey | undefined>;
+  /** (none) → working, owned by this process; false if there is a claim already, or one of the payer with the same identifier. The one atomic step that makes a payment buy once. */
   claim(claim: NewClaim): Promise<boolean>;
   /** Makes this process the owner of a claim that no living process has; undefined if one has it, or if it has nothing to give any more. */
   acquire(key: ClaimKey): Promise<PaymentClaim | undefined>;
@@ -65,18 +67,15 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       const [row] = await store.rows(sql.find, listKeyValues(key));
       return row === undefined ? undefined : readFoundClaim(row);
     },
-    async claim({ key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore, holder }) {
+    async findIdentified(payer, identifier) {
+      const [row] = await store.rows(sql.findIdentified, [payer, identifier]);
+      return row === undefined ? undefined : parseClaimKey(row);
+    },
+    async claim({ key, route, fingerprint, digest, payload, requirements, ...claim }) {
       const texts = [route, fingerprint, digest, JSON.stringify(payload), JSON.stringify(requirements)] as const;
-      return (
-        (await store.change(sql.claim, [
-          ...mine(key),
-          ...texts,
-          idempotencyKey,
-          validBefore,
-          clock(),
-          holder ?? null,
-        ])) === 1
-      );
+      const { idempotencyKey, validBefore, holder = null, identifier = null } = claim;
+      const values = [...mine(key), ...texts, idempotencyKey, validBefore, clock(), holder, identifier];
+      return (await store.change(sql.claim, values)) === 1;
     },
     async acquire(key) {
       const [row] = await store.rows(sql.acquire, [...mine(key), owner.graceMs()]);
@@ -151,9 +150,10 @@ function buildClaimSql(nowMs: string) {
   const free = (graceMs: string) => `(owner IS NULL OR owner NOT IN (${living(graceMs)}))`;
   return {
     find: `SELECT ${foundClaimColumns} FROM claims WHERE ${byKey}`,
+    findIdentified: "SELECT network, asset, payer, nonce FROM claims WHERE payer = $1 AND identifier = $2",
     claim: `INSERT INTO claims (network, asset, payer, nonce, owner, state, route, fingerprint, digest, payload, requirements,
-        idempotency_key, valid_before, updated_at_ms, holder)
-      VALUES ($1, $2, $3, $4, $5, 'working', $6, $7, $8, $9, $10, $11, $12, $13, $14)
+        idempotency_key, valid_before, updated_at_ms, holder, identifier)
+      VALUES ($1, $2, $3, $4, $5, 'working', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
       ON CONFLICT DO NOTHING`,
     acquire: `UPDATE claims SET owner = $5
       WHERE ${byKey} AND (state <> 'delivered' OR status IS NOT NULL) AND (owner = $5 OR ${free("$6")}) RETURNING *`,

@@ -3,6 +3,10 @@ import { z } from "zod";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 import type { ClaimKey, FoundClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
 
+/** One identifier of a payer buys once (x402 extension `payment-identifier`). */
+const addIdentifier = `ALTER TABLE claims ADD COLUMN identifier TEXT;
+   CREATE UNIQUE INDEX claims_by_identifier ON claims (payer, identifier) WHERE identifier IS NOT NULL`;
+
 /**
  * The ledger's tables in SQLite; append only. `body` and `payload` are there only while they are needed: they are what was bought,
  * and a signature. `owner` is the process that works on a claim or delivers it; `claim_owner` has the processes that live.
@@ -35,6 +39,7 @@ export const sqliteClaimMigrations: Migrations = [
    UPDATE claims SET idempotency_key = lower(hex(randomblob(16)))`,
   "CREATE INDEX claims_with_response ON claims (state, updated_at_ms) WHERE status IS NOT NULL",
   "ALTER TABLE claims ADD COLUMN holder TEXT",
+  addIdentifier,
 ];
 
 /** The same tables in PostgreSQL; append only. */
@@ -66,6 +71,7 @@ export const postgresClaimMigrations: Migrations = [
   `ALTER TABLE claims ADD COLUMN idempotency_key text NOT NULL DEFAULT gen_random_uuid()::text`,
   "CREATE INDEX claims_with_response ON claims (state, updated_at_ms) WHERE status IS NOT NULL",
   "ALTER TABLE claims ADD COLUMN holder TEXT",
+  addIdentifier,
 ];
 
 const keyColumns = z.object({ network: z.string(), asset: z.string(), payer: z.string(), nonce: z.string() });

@@ -47,20 +47,27 @@ export type NewClaim = Readonly<{
   validBefore: number;
   /** Names the buyer; see {@link nameHolder}. Undefined in claims from before it was kept. */
   holder: string | undefined;
+  /** Names the payment's own identifier, of which a payer has one claim; see {@link nameIdentifier}. */
+  identifier: string | undefined;
 }>;
+
+/** Names the identifier that a payer chose for its payment; undefined if there is none. Hexadecimal SHA-256. */
+export function nameIdentifier(payload: PaymentPayload): string | undefined {
+  const id = readPaymentIdentifier(payload);
+  return id === undefined ? undefined : hash("sha256", `payment-identifier ${id}`);
+}
 
 /**
  * Names a buyer by what the chain does not show. A settled authorization and its signature are in a transaction for everybody to read: who asks for a
  * delivered response again shows the payment's own identifier, or comes from the address (IPv6: /64) that bought. Hexadecimal SHA-256.
  */
 export function nameHolder(payload: PaymentPayload, client: string): string {
-  const id = readPaymentIdentifier(payload);
-  return hash("sha256", id === undefined ? `address ${client}` : `payment-identifier ${id}`);
+  return nameIdentifier(payload) ?? hash("sha256", `address ${client}`);
 }
 
 /** A payment that buys, or bought, one response. */
 export type PaymentClaim = Readonly<
-  Omit<NewClaim, "payload"> & {
+  Omit<NewClaim, "payload" | "identifier"> & {
     state: ClaimState;
     /** Until it is delivered. */
     payload: PaymentPayload | undefined;

@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { PaymentRequirements, SettleResponse } from "@x402/core/types";
-import type { FairPlaces } from "#daemon/fair-places.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
 import { reason } from "#x402/reason.ts";
-import { readSettleState, readVerifyState } from "#x402/answer.ts";
-import { nameHolder, type ClaimKey, type PaymentClaim } from "../claims/payment-claim.ts";
+import { readSettleState } from "#x402/answer.ts";
+import { nameHolder, nameIdentifier, type ClaimKey, type FoundClaim, type PaymentClaim } from "../claims/payment-claim.ts";
 import type { RetainedResponses } from "../claims/retained-responses.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { Payment } from "./payment.ts";
@@ -16,6 +15,7 @@ import { describeCharge } from "./charge-entry.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import { createSoldOutcome } from "./sold-outcome.ts";
 import { resumeClaim, settleClaim } from "./claim-settlement.ts";
+import { requestVerdict, type Verifier } from "./verdict.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
 /** One payment for one request. */
@@ -50,11 +50,8 @@ export type SaleDependencies = Readonly<{
 }>;
 
 export type SellingDependencies = SaleDependencies &
-  Readonly<{
-    /** Places of payments whose verdict is awaited: anybody can make such payments, and they must leave room for those that are good. */
-    unverified: Pick<FairPlaces, "enter">;
-    responses: Pick<RetainedResponses, "hasRoom">;
-  }>;
+  Pick<Verifier, "unverified"> &
+  Readonly<{ responses: Pick<RetainedResponses, "hasRoom"> }>;
 
 /**
  * Sells a response for a payment by the states of `payment-claim.ts`, in the specification's order: verify, work, settle; the
@@ -74,7 +71,12 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
   if (!dependencies.responses.hasRoom()) return { kind: "busy" };
   const order = { ...request, requirements };
   const refusal = await requestVerdict(order, dependencies);
-  if (refusal === undefined) return runAsOwner(key, dependencies, () => buy(key, order, dependencies));
+  if (refusal === undefined) {
+    const earlier = await findIdentified(request.payment, dependencies);
+    if (earlier === undefined) return runAsOwner(key, dependencies, () => buy(key, order, dependencies));
+    const again = { ...request, isIdentified: true, isRepeated: earlier.state === "delivered" };
+    return runAsOwner(earlier.key, dependencies, () => collect(earlier.key, again, dependencies));
+  }
   // A payment that is being settled is valid no more, and it may be another copy of this very request that settles it.
   const begun = refusal.kind === "invalid" ? await dependencies.ledger.find(key) : undefined;
   if (begun?.digest !== request.payment.digest) return refusal;
@@ -123,29 +125,17 @@ const clockSkewSeconds = 60;
 /** The SDK's reason for a payment that accepts what is not offered. */
 export const noOffer = "No matching payment requirements";
 
-/** The SDK's reason for a payment that has not the shape of one. */
-const malformed = "invalid_payload";
-
-async function requestVerdict(
-  { payment, requirements, client, trace }: Order,
-  { facilitation, unverified }: SellingDependencies,
-): Promise<SaleOutcome | undefined> {
-  const entry = unverified.enter(client);
-  if (!entry.ok) return { kind: "busy" };
-  using _place = entry.place;
-  try {
-    const verdict = await facilitation.verify(payment.read, requirements, trace);
-    const state = readVerifyState(verdict);
-    if (state === "valid") return undefined;
-    const { invalidReason } = verdict;
-    if (state === "refused") return { kind: "invalid", reason: invalidReason ?? malformed };
-    const cause = new FacilitationError("failed", `the facilitator's verdict is its own fault: ${invalidReason}`);
-    return { kind: "no-verdict", cause };
-  } catch (error) {
-    if (!(error instanceof FacilitationError)) throw error;
-    if (error.code === "refused") return { kind: "invalid", reason: malformed };
-    return { kind: "no-verdict", cause: error };
-  }
+/**
+ * Finds what this payer bought before by the identifier of a payment. A verified payment that was signed anew under the same one, as a buyer does that lost
+ * the response, is not charged: it gets that response, if it is for the same request.
+ */
+async function findIdentified(
+  { key: { payer }, read }: Payment,
+  { ledger }: Pick<SaleDependencies, "ledger">,
+): Promise<FoundClaim | undefined> {
+  const identifier = nameIdentifier(read.sent);
+  const key = identifier === undefined ? undefined : await ledger.findIdentified(payer, identifier);
+  return key === undefined ? undefined : ledger.find(key);
 }
 
 async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies): Promise<SaleOutcome> {
@@ -156,7 +146,7 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   const idempotencyKey = randomUUID();
   const holder = nameHolder(payload, request.client);
   const begun = { key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore, holder };
-  if (!(await ledger.claim(begun))) return collect(key, request, dependencies);
+  if (!(await ledger.claim({ ...begun, identifier: nameIdentifier(payload) }))) return collect(key, request, dependencies);
   let result: UpstreamResult | undefined;
   try {
     result = await request.work();
@@ -169,8 +159,11 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   return recordOutcome(claim, await settleClaim(claim, read, facilitation, request.trace), dependencies);
 }
 
-/** A request for what was bought earlier; `isRepeated` says that the response had been delivered before the request came. */
-type Collection = SaleRequest & Readonly<{ isRepeated?: boolean }>;
+/**
+ * A request for what was bought earlier: by another payment with the same identifier, if `isIdentified`; `isRepeated` says that the response had been
+ * delivered before the request came.
+ */
+type Collection = SaleRequest & Readonly<{ isRepeated?: boolean; isIdentified?: boolean }>;
 
 /** Gives the owner of an earlier claim what it is owed: again to a client that comes back, and once to copies that come at one time. */
 async function collect(key: ClaimKey, request: Collection, dependencies: SaleDependencies): Promise<SaleOutcome> {
@@ -178,7 +171,8 @@ async function collect(key: ClaimKey, request: Collection, dependencies: SaleDep
   const found = await ledger.find(key);
   if (found === undefined) return { kind: "in-progress" };
   if (found.state !== "working") {
-    if (found.digest !== request.payment.digest || !found.hasResponse) return spent;
+    const isOwn = request.isIdentified === true || found.digest === request.payment.digest;
+    if (!isOwn || !found.hasResponse) return request.isIdentified === true ? { kind: "other-request" } : spent;
     const holder = nameHolder(request.payment.read.sent, request.client);
     if (found.state === "delivered" && found.holder !== holder) return spent;
     if (found.fingerprint !== request.fingerprint) return { kind: "other-request" };

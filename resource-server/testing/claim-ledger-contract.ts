@@ -21,6 +21,7 @@ export function createClaim(nonce = "0x01"): NewClaim {
     idempotencyKey: "a-key-of-this-claim",
     validBefore: 2_000,
     holder: "a buyer",
+    identifier: undefined,
   };
 }
 

@@ -2,6 +2,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from "@x402/core/http";
 import { ExactEvmScheme } from "@x402/evm";
 import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
+import { Agent, fetch as undiciFetch, type RequestInit as UndiciInit } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { payingFetch } from "#client/paying-fetch.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
@@ -33,6 +34,15 @@ afterAll(async () => {
   await market?.[Symbol.asyncDispose]();
 });
 
+/** Creates a `fetch` whose connections come from another address. */
+function createFetchFrom(localAddress: string): Disposable & Readonly<{ fetch: typeof fetch }> {
+  const dispatcher = new Agent({ localAddress });
+  return {
+    fetch: ((target: string, init: RequestInit) => undiciFetch(target, { ...init, dispatcher } as UndiciInit)) as never,
+    [Symbol.dispose]: () => void dispatcher.destroy(),
+  };
+}
+
 /** Measures the effect of a purchase: the payee's gain and how often the upstream ran. */
 async function measureEffect<T>(purchase: () => Promise<T>) {
   market.upstream.behave("data");
@@ -60,6 +70,7 @@ describe("a protected route", () => {
           extra: { token: "USDC", name: "USDC", version: "2" },
         },
       ],
+      extensions: { "payment-identifier": { info: { required: false }, schema: expect.any(Object) } },
     });
   });
 
@@ -85,6 +96,45 @@ describe("a protected route", () => {
     });
     const { result, gain } = await measureEffect(() => wrapFetchWithPayment(fetch, client)(url));
     expect([result.status, gain]).toEqual([200, 10_000n]);
+    // As the extension's guide for buyers has it: one identifier for one thing to buy, which is signed for at each request.
+    client.onBeforePaymentCreation(async ({ paymentRequired: { extensions = {} } }) => {
+      (extensions["payment-identifier"] as { info: { id?: string } }).info.id = "pay_7d5d747be160e280504c099d984bcfe0";
+    });
+    const fetchPaid = wrapFetchWithPayment(fetch, client);
+    const once = await measureEffect(async () => (await fetchPaid(url)).text());
+    const again = await measureEffect(() =>
+      until("the delivery has ended", generousMs, async () => {
+        const response = await fetchPaid(url);
+        return response.status === 409 ? undefined : response.text();
+      }),
+    );
+    expect([once.gain, again.gain, again.hits, again.result]).toEqual([10_000n, 0n, 0, once.result]);
+  });
+
+  it("gives its response to a buyer whose address changed after it paid, charged once", async () => {
+    using other = createFetchFrom("127.0.0.2");
+    const answers: (number | string)[] = [];
+    const lossy: typeof fetch = async (input, init) => {
+      const request = new Request(input, init);
+      if (!request.headers.has("PAYMENT-SIGNATURE")) return fetch(request);
+      const response = await (answers.length === 0 ? fetch : other.fetch)(request.url, { headers: request.headers });
+      answers.push(response.status);
+      if (answers.length > 1) return response;
+      answers.push(await response.text());
+      throw new TypeError("the network changed");
+    };
+    const fetchPaid = payingFetch(
+      {
+        account: payer.account,
+        assets: [{ network: "eip155:1672", address: market.chain.token, decimals: 6 }],
+        maxPerPayment: "$0.01",
+        maxTotal: "$0.01",
+      },
+      { fetch: lossy },
+    );
+    const { result, gain, hits } = await measureEffect(() => fetchPaid(url));
+    expect([result.status, await result.text(), gain, hits]).toEqual([200, answers[1], 10_000n, 1]);
+    expect(answers[0]).toBe(200);
   });
 
   it("works with this project's client, for a request with a body", async () => {

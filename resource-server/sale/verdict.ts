@@ -1,0 +1,44 @@
+import type { PaymentRequirements } from "@x402/core/types";
+import type { FairPlaces } from "#daemon/fair-places.ts";
+import type { RequestTrace } from "#daemon/http/request-trace.ts";
+import { readVerifyState } from "#x402/answer.ts";
+import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
+import type { Payment } from "./payment.ts";
+import type { SaleOutcome } from "./sale-outcome.ts";
+
+/** The SDK's reason for a payment that has not the shape of one. */
+const malformed = "invalid_payload";
+
+/** A payment to verify against the offer that it accepts, and the client that sent it. */
+type Presented = Readonly<{
+  payment: Payment;
+  requirements: PaymentRequirements;
+  client: string;
+  trace?: RequestTrace | undefined;
+}>;
+
+/** What verifies, and slots of payments whose verdict is awaited: anybody can make such payments, and they must leave room for those that are good. */
+export type Verifier = Readonly<{ facilitation: Pick<Facilitation, "verify">; unverified: Pick<FairPlaces, "enter"> }>;
+
+/** Has the facilitator verify a payment; undefined if it is valid. */
+export async function requestVerdict(
+  { payment, requirements, client, trace }: Presented,
+  { facilitation, unverified }: Verifier,
+): Promise<SaleOutcome | undefined> {
+  const entry = unverified.enter(client);
+  if (!entry.ok) return { kind: "busy" };
+  using _place = entry.place;
+  try {
+    const verdict = await facilitation.verify(payment.read, requirements, trace);
+    const state = readVerifyState(verdict);
+    if (state === "valid") return undefined;
+    const { invalidReason } = verdict;
+    if (state === "refused") return { kind: "invalid", reason: invalidReason ?? malformed };
+    const cause = new FacilitationError("failed", `the facilitator's verdict is its own fault: ${invalidReason}`);
+    return { kind: "no-verdict", cause };
+  } catch (error) {
+    if (!(error instanceof FacilitationError)) throw error;
+    if (error.code === "refused") return { kind: "invalid", reason: malformed };
+    return { kind: "no-verdict", cause: error };
+  }
+}
