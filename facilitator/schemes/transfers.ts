@@ -11,6 +11,8 @@ import { refuseAmount, type MinAmount } from "./min-amount.ts";
 import type { RecentVerdicts } from "../payment/recent-verdicts.ts";
 import { refuseTime } from "../payment/validity.ts";
 import type { Engine } from "../settlement/engine.ts";
+import { payerNotesMax } from "../settlement/ownership.ts";
+import { OverloadError } from "../settlement/settlement-bound.ts";
 import type { Recorded } from "../settlement/settlement.ts";
 
 /** Network, tokens and payees that are served. */
@@ -63,7 +65,8 @@ export function createTransfers(
     isSigned: recent.isSigned,
     async verify(payment) {
       // Before the question how far it is: so of two copies at one time, whichever is settled first finds the other noted.
-      if (caller.kind === "seller") await engine.noteVerified(payment.id, caller.owner);
+      const isNoted = caller.kind !== "seller" || (await engine.noteVerified(payment, caller.owner));
+      if (!isNoted) throw new OverloadError("payer", payerNotesMax);
       const refusal = await judge(payment, caller);
       // Anybody can sign what is refused, and name another seller each time.
       if (caller.kind === "seller" && refusal !== undefined) await engine.forgetRefused(payment.id, caller.owner);

@@ -16,8 +16,8 @@ export type Ownership = Readonly<{
   release: (id: Hex, owner: string) => Promise<void>;
   /** Makes it nobody's for good. True for the one call that did. */
   close: (id: Hex, owner: string) => Promise<boolean>;
-  /** Notes that a seller is about to verify a payment. */
-  noteVerified: (id: Hex, owner: string) => Promise<void>;
+  /** Notes that a seller is about to verify a payment. False, and nothing is noted, while its payer has {@link payerNotesMax} notes. */
+  noteVerified: (payment: Readonly<{ id: Hex; payer: Hex }>, owner: string) => Promise<boolean>;
   /** Notes that what a seller verified was refused: it delivers nothing for it. */
   forgetRefused: (id: Hex, owner: string) => Promise<void>;
   /** Whether a seller verified a payment once at most, besides what was refused. */
@@ -39,7 +39,15 @@ const acquireSql = `UPDATE settlement SET owner = $3 WHERE chain_id = $1 AND id 
 const releaseSql = "UPDATE settlement SET owner = NULL WHERE chain_id = $1 AND id = $2 AND owner = $3";
 const closeSql = `UPDATE settlement SET owner = '${closed}' WHERE chain_id = $1 AND id = $2 AND owner = $3`;
 
-const noteVerifiedSql = `INSERT INTO verification (chain_id, id, owner, times, at_ms) VALUES ($1, $2, $3, 1, $4)
+/**
+ * Most notes of one payer. Whoever can pay once can sign any number of payments, each under any number of identifiers, and have them verified for nothing;
+ * a settlement that ends takes its notes along.
+ */
+export const payerNotesMax = 500;
+
+const noteVerifiedSql = `INSERT INTO verification (chain_id, id, owner, times, at_ms, payer)
+  SELECT CAST($1 AS bigint), $2, $3, 1, CAST($4 AS bigint), $5
+  WHERE (SELECT count(*) FROM verification WHERE chain_id = $1 AND payer = $5) < ${payerNotesMax}
   ON CONFLICT (chain_id, id, owner) DO UPDATE SET times = verification.times + 1, at_ms = excluded.at_ms`;
 const ofVerification = "chain_id = $1 AND id = $2 AND owner = $3";
 const forgetFirstSql = `DELETE FROM verification WHERE ${ofVerification} AND times = 1`;
@@ -63,9 +71,8 @@ export function createOwnership(
       await store.change(releaseSql, [chainId, id, owner]);
     },
     close: async (id, owner) => (await store.change(closeSql, [chainId, id, owner])) === 1,
-    noteVerified: async (id, owner) => {
-      await store.change(noteVerifiedSql, [chainId, id, owner, clock()]);
-    },
+    noteVerified: async ({ id, payer }, owner) =>
+      (await store.change(noteVerifiedSql, [chainId, id, owner, clock(), payer.toLowerCase()])) === 1,
     forgetRefused: async (id, owner) => {
       // What comes between the two leaves one more than there were, which denies a second success.
       if ((await store.change(forgetFirstSql, [chainId, id, owner])) === 1) return;

@@ -2,18 +2,20 @@ import type { FairPlaces } from "#daemon/fair-places.ts";
 import type { Caller } from "../callers/caller.ts";
 
 /**
- * More settlements are under way than may be, of one seller or in all. Nothing was done about this one; calling again in a moment makes
+ * More settlements are under way than may be, of one seller or in all, or more verified payments of one payer wait for theirs. Nothing was done about this one; calling again in a moment makes
  * sense.
  */
 export class OverloadError extends Error {
   override readonly name = "OverloadError";
   readonly code = "overloaded";
 
-  constructor(full: "caller" | "all", most: number) {
+  constructor(full: "caller" | "payer" | "all", most: number) {
     super(
-      full === "caller"
-        ? "as many of your settlements as may be are under way; try again in a moment"
-        : `${most} settlements are under way, which is the most; try again in a moment`,
+      {
+        caller: "as many of your settlements as may be are under way; try again in a moment",
+        payer: `${most} verified payments of this payer wait for their settlement, which is the most; settle them, or wait for an hour`,
+        all: `${most} settlements are under way, which is the most; try again in a moment`,
+      }[full],
     );
   }
 }

@@ -4,7 +4,7 @@ import { TermEndedError, termLifeMs, type SettlerLease } from "../settlement/lea
 import type { Recorded } from "../settlement/settlement.ts";
 import type { LeaderRequests, Requests } from "../settlement/leader/requests.ts";
 import type { SharedLedger } from "../settlement/leader/shared-ledger.ts";
-import type { Ownership } from "../settlement/ownership.ts";
+import { payerNotesMax, type Ownership } from "../settlement/ownership.ts";
 import * as rows from "./memory-tables.ts";
 import {
   runGuarded,
@@ -64,6 +64,8 @@ export function createMemoryLedger(database: MemoryDatabase, link: Link, writer:
       await write("finish", [...outcomes.keys()], () => {
         for (const [id, outcome] of outcomes) {
           rows.update(tables, id, (row) => ({ ...row, outcome, finishedAtMs: nowMs() }));
+          for (const [key, note] of tables.verifications)
+            if (note.id === id && note.times === 1) tables.verifications.delete(key);
         }
       });
     },
@@ -186,15 +188,19 @@ function createOwnership({ tables, nowMs }: MemoryDatabase, link: Link): Ownersh
       await runStatement(link, "release", () => setOwner(id, (before) => before === owner, undefined));
     },
     close: (id, owner) => runStatement(link, "close", () => setOwner(id, (before) => before === owner, "closed")),
-    noteVerified: (id, owner) =>
+    noteVerified: ({ id, payer }, owner) =>
       runStatement(link, "noteVerified", () => {
+        const ofPayer = [...tables.verifications.values()].filter((note) => note.payer === payer.toLowerCase());
+        if (ofPayer.length >= payerNotesMax) return false;
         const times = (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) + 1;
-        tables.verifications.set(`${id} ${owner}`, { id, owner, times, atMs: nowMs() });
+        tables.verifications.set(`${id} ${owner}`, { id, owner, times, atMs: nowMs(), payer: payer.toLowerCase() });
+        return true;
       }),
     forgetRefused: (id, owner) =>
       runStatement(link, "forgetRefused", () => {
-        const { times, atMs } = tables.verifications.get(`${id} ${owner}`) ?? { times: 0, atMs: 0 };
-        if (times > 1) tables.verifications.set(`${id} ${owner}`, { id, owner, times: times - 1, atMs });
+        const note = tables.verifications.get(`${id} ${owner}`);
+        if (note !== undefined && note.times > 1)
+          tables.verifications.set(`${id} ${owner}`, { ...note, times: note.times - 1 });
         else tables.verifications.delete(`${id} ${owner}`);
       }),
     verifiedOnce: (id, owner) =>

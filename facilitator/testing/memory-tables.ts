@@ -13,7 +13,7 @@ export type SettlementRow = Readonly<{
 type AttemptRow = Readonly<{ settlementId: Hex; attempt: Attempt }>;
 
 /** A row of table `verification`. */
-type VerificationRow = Readonly<{ id: Hex; owner: string; times: number; atMs: number }>;
+type VerificationRow = Readonly<{ id: Hex; owner: string; times: number; atMs: number; payer: string }>;
 
 /** The settlement ledger's tables in memory, without chain ids. Rows are replaced and never changed, so that copying the maps keeps a state. */
 export type Tables = {
@@ -30,7 +30,12 @@ export function createTables(): Tables {
 
 /** Makes all changes of `work`, or none if it throws. */
 export function runAtomically<T>(tables: Tables, work: () => T): T {
-  const before = { settlements: new Map(tables.settlements), attempts: new Map(tables.attempts) };
+  const { settlements, attempts, verifications } = tables;
+  const before = {
+    settlements: new Map(settlements),
+    attempts: new Map(attempts),
+    verifications: new Map(verifications),
+  };
   try {
     return work();
   } catch (error) {

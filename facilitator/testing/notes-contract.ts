@@ -1,16 +1,38 @@
 import { expect, test } from "vitest";
+import { payerNotesMax } from "../settlement/ownership.ts";
 import { attempt, contractMs, settled, settlement, type LedgerUnderTest } from "./ledger-contract.ts";
 
-/** Defines the tests of notes that every settlement ledger has to pass. `open` opens its own empty one for a name. */
-export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): void {
+const owner = "the first";
+
+function createScenes(open: (name: string) => Promise<LedgerUnderTest>) {
   let count = 0;
-  const scene = async () => {
+  return async () => {
     const opened = await open(`notes-${(count += 1)}`);
     const { ownership } = opened;
     const ledger = opened.ledgerFor(async () => undefined);
     return { ...ledger, ownership, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
   };
-  const owner = "the first";
+}
+
+function testPayerLimit(scene: ReturnType<typeof createScenes>): void {
+  test("notes no more of a payer than may be, until its settlements end", async () => {
+    await using ledger = await scene();
+    const { noteVerified } = ledger.ownership;
+    for (let note = 0; note < payerNotesMax - 1; note += 1) await noteVerified(settlement, `seller ${note}`);
+    expect(await noteVerified({ ...settlement, id: "0x01" }, owner)).toBe(true);
+    expect(await noteVerified({ ...settlement, id: "0x02" }, owner)).toBe(false);
+    expect(await noteVerified({ id: "0x02", payer: `0x${"77".repeat(20)}` }, owner)).toBe(true);
+    await ledger.begin([{ settlement, attempt }]);
+    expect(await noteVerified({ ...settlement, id: "0x02" }, owner)).toBe(false);
+    await ledger.finish(new Map([[settlement.id, settled]]));
+    expect(await noteVerified({ ...settlement, id: "0x02" }, owner)).toBe(true);
+  });
+}
+
+/** Defines the tests of notes that every settlement ledger has to pass. `open` opens its own empty one for a name. */
+export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): void {
+  const scene = createScenes(open);
+  testPayerLimit(scene);
   const [all, most] = [{ fromMs: 0, beforeMs: contractMs + 1 }, 10];
 
   test("counts how often each seller verified a payment, until the notes are old", async () => {
@@ -18,9 +40,9 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     const { noteVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
     expect(await answers()).toEqual([true, true]);
-    await Promise.all([noteVerified(settlement.id, owner), noteVerified(settlement.id, "another")]);
+    await Promise.all([noteVerified(settlement, owner), noteVerified(settlement, "another")]);
     expect(await answers()).toEqual([true, true]);
-    await noteVerified(settlement.id, owner);
+    await noteVerified(settlement, owner);
     expect(await answers()).toEqual([false, true]);
     expect(await forgetNotes({ fromMs: 0, beforeMs: contractMs }, most)).toBeUndefined();
     expect(await answers()).toEqual([false, true]);
@@ -32,7 +54,7 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     await using ledger = await scene();
     const { noteVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
-    for (const name of [owner, owner, "another", "another"]) await noteVerified(settlement.id, name);
+    for (const name of [owner, owner, "another", "another"]) await noteVerified(settlement, name);
     await ledger.begin([{ settlement, attempt }]);
     await forgetNotes(all, most);
     expect(await answers()).toEqual([false, true]);
@@ -47,7 +69,7 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
   test("a step of forgetting ends soon, and says where the next one begins", async () => {
     await using ledger = await scene();
     const { noteVerified, verifiedOnce, forgetNotes } = ledger.ownership;
-    for (const name of [owner, owner, "another", "another"]) await noteVerified(settlement.id, name);
+    for (const name of [owner, owner, "another", "another"]) await noteVerified(settlement, name);
     const place = { fromMs: 0, beforeMs: contractMs + 10 };
     const next = await forgetNotes(place, 1);
     expect(next, "what is of one millisecond is not split").toBe(contractMs);
@@ -60,7 +82,7 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
   test("forgets a verification that was refused, and none of the others", async () => {
     await using ledger = await scene();
     const { noteVerified, forgetRefused, verifiedOnce } = ledger.ownership;
-    for (let times = 0; times < 3; times += 1) await noteVerified(settlement.id, owner);
+    for (let times = 0; times < 3; times += 1) await noteVerified(settlement, owner);
     const answers: boolean[] = [];
     for (let times = 0; times < 3; times += 1) {
       await forgetRefused(settlement.id, owner);
@@ -68,7 +90,7 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     }
     expect(answers).toEqual([false, true, true]);
     await forgetRefused(settlement.id, owner);
-    for (let times = 0; times < 2; times += 1) await noteVerified(settlement.id, owner);
+    for (let times = 0; times < 2; times += 1) await noteVerified(settlement, owner);
     expect(await verifiedOnce(settlement.id, owner)).toBe(false);
   });
 }

@@ -104,7 +104,7 @@ async function noteVerified(path: string, notes: readonly Readonly<{ from: numbe
   for (const { from, count, agoMs } of notes) {
     await store.change(
       `WITH RECURSIVE numbers (number) AS (SELECT $1 UNION ALL SELECT number + 1 FROM numbers WHERE number < $2)
-       INSERT INTO verification SELECT 1672, '0x' || number, 'a seller', 2, $3 FROM numbers`,
+       INSERT INTO verification SELECT 1672, '0x' || number, 'a seller', 2, $3, '0x' || number FROM numbers`,
       [from, from + count - 1, Date.now() - agoMs],
     );
   }

@@ -126,6 +126,13 @@ async function updateFinished(
       FROM (VALUES ${formatValues(rows)}) AS outcome WHERE chain_id = $${values.length + 2} AND id = column1`,
     [...values, nowMs, chainId],
   );
+  // One verification of a payment that has an outcome says no more than none.
+  const ids = [...outcomes.keys()];
+  const names = ids.map((_, index) => `$${index + 2}`).join(", ");
+  await connection.change(`DELETE FROM verification WHERE chain_id = $1 AND times = 1 AND id IN (${names})`, [
+    chainId,
+    ...ids,
+  ]);
 }
 
 async function readUnfinished(connection: SqlConnection, chainId: number): Promise<readonly Unfinished[]> {

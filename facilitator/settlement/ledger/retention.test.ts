@@ -45,7 +45,8 @@ function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
     },
     endWait: () => waits.shift()?.end(),
     verify: async (count: number) => {
-      for (let at = 0; at < count; at += 1) await ownership.noteVerified(`0x${at}`, `seller at ${state.nowMs}`);
+      for (let at = 0; at < count; at += 1)
+        await ownership.noteVerified({ id: `0x${at}`, payer: `0x${at}` }, `seller at ${state.nowMs}`);
     },
     notes: async () => (await store.rows("SELECT count(*) AS notes FROM verification"))[0]?.["notes"],
     stop: () => retention[Symbol.asyncDispose](),

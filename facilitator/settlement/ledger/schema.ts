@@ -1,5 +1,9 @@
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 
+/** Counts the notes of one payer. */
+const addNotePayer = `ALTER TABLE verification ADD COLUMN payer text;
+   CREATE INDEX verification_by_payer ON verification (chain_id, payer)`;
+
 /** Schema of the settlement ledger in SQLite; append only. Amounts are decimal text, because they may exceed 64 bits. */
 export const sqliteLedgerMigrations: Migrations = [
   `CREATE TABLE settlement (
@@ -64,6 +68,7 @@ export const sqliteLedgerMigrations: Migrations = [
      term INTEGER NOT NULL,
      expires_at_ms INTEGER NOT NULL
    ) STRICT`,
+  addNotePayer,
 ];
 
 /**
@@ -131,4 +136,5 @@ export const postgresLedgerMigrations: Migrations = [
      PRIMARY KEY (chain_id, id, owner)
    );
    CREATE INDEX verification_by_time ON verification (at_ms)`,
+  addNotePayer,
 ];
