@@ -38,6 +38,7 @@ export function formatPayReport(
   let signed: SignedPayment | undefined;
   let settlement: SettleResponse | undefined;
   let repeats = 0;
+  let lastReason: string | undefined;
   let offered: readonly OfferView[] = [];
   let answer: object | null = null;
 
@@ -56,7 +57,12 @@ export function formatPayReport(
     step(event) {
       if (event.type === "payment-signed") signed = { ...event.accepted, ...event };
       if (event.type === "payment-response") settlement = event.settlement;
-      if (event.type === "payment-repeated") repeats += 1;
+      if (event.type === "payment-repeated") {
+        repeats += 1;
+        // One line says it, however long the server takes.
+        if (!verbose && event.reason === lastReason) return;
+        lastReason = event.reason;
+      }
       say(verbose ? describePaymentEvent(event) : describeInShort(event));
     },
     offers(offers) {

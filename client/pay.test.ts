@@ -1,7 +1,7 @@
 import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from "@x402/core/http";
 import { describe, expect, it } from "vitest";
 import { caps, runPay as run, url } from "./testing/run-pay.ts";
-import { account, asset, offer, privateKey, createSeller, settlement } from "./testing/seller.ts";
+import { account, answerDelivered, asset, offer, privateKey, createSeller, settlement } from "./testing/seller.ts";
 
 function refusing(reason: string) {
   const paymentRequired = { x402Version: 2, error: reason, resource: { url }, accepts: [offer] };
@@ -131,6 +131,10 @@ describe("pay, before the price is named", () => {
   });
 });
 
+function answerBusy(): Response {
+  return new Response("", { status: 503, headers: { "Retry-After": "0" } });
+}
+
 describe("pay, when nothing is delivered", () => {
   it("ends with 1 when the server can't be reached, and says why", async () => {
     const refused = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
@@ -142,6 +146,15 @@ describe("pay, when nothing is delivered", () => {
     const { status, stderr } = await run(caps, { fetch: async () => new Response("no", { status: 404 }) });
     const words = `pay: ${url} was not delivered: the server answered 404; no payment was signed.\n`;
     expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
+    const body = { error: "payments can't be settled now" };
+    const later = await run(caps, { fetch: async () => Response.json(body, { status: 503 }) });
+    expect(later.stderr).toContain("answered 503 (payments can't be settled now); no payment was signed.\n");
+  });
+
+  it("says once that it sends the same payment again, however often it does", async () => {
+    const busy = Array.from({ length: 3 }, () => answerBusy);
+    const { status, stderr } = await run(caps, createSeller([offer], [...busy, answerDelivered]));
+    expect([status, stderr.match(/Sending the same payment again/g)]).toEqual([0, ["Sending the same payment again"]]);
   });
 
   it("ends with 4 when the payment is refused, with the seller's reason", async () => {

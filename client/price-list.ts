@@ -3,7 +3,7 @@ import { withDecimals } from "./asset-decimals.ts";
 import { viewOffers, type OfferView } from "./offer-view.ts";
 import { buildRequest, type PayOptions } from "./pay-options.ts";
 import { choosePayment, type PaymentLimits, PaymentRefusedError } from "./payment-choice.ts";
-import { formatError } from "./plain-text.ts";
+import { formatError, parseJson } from "./plain-text.ts";
 import type { Ending, PurchaseDependencies } from "./purchase.ts";
 import { formatAmount, parseTokenAmount, TokenAmountError } from "#x402/money.ts";
 import { x402Client, x402HTTPClient } from "@x402/fetch";
@@ -120,13 +120,4 @@ async function requestPrice(
   const reader = new x402HTTPClient(new x402Client());
   const paymentRequired = reader.getPaymentRequiredResponse((name) => response.headers.get(name), parseJson(text));
   return { kind: "price", paymentRequired };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Only x402 version 1 has its offers in the body.
-    return undefined;
-  }
 }

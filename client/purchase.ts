@@ -1,11 +1,12 @@
 import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { privateKeyToAccount } from "viem/accounts";
+import { z } from "zod";
 import type { BodyTarget } from "./body-target.ts";
 import type { PayEnd } from "./exit-status.ts";
 import { buildRequest, type PurchaseOptions } from "./pay-options.ts";
 import type { PayReport, SignedPayment } from "./pay-report.ts";
 import { payingFetch, PaymentRefusedError, type Fetch } from "./paying-fetch.ts";
-import { formatError, toPlainText } from "./plain-text.ts";
+import { formatError, parseJson, toPlainText } from "./plain-text.ts";
 import { formatAmount, TokenAmountError } from "#x402/money.ts";
 import { type TokenReader, TokenReadError } from "./token-reader.ts";
 
@@ -69,13 +70,19 @@ async function judgeAnswer(
   const signed = report.signed();
   if (response.ok && response.status !== 202) return { end: "delivered", message: await target.write(body) };
   const said = `${url} was not delivered: the server answered ${response.status}`;
-  if (signed === undefined) return { end: "not-delivered", message: `${said}; no payment was signed.` };
+  const { error, message: why = report.settlement()?.errorMessage } = readErrorBody(body);
+  if (signed === undefined) {
+    const because = error === undefined ? "" : ` (${toPlainText(error)})`;
+    return { end: "not-delivered", message: `${said}${because}; no payment was signed.` };
+  }
   const reason = findRefusalReason(response, report);
   const mayBePaid = report.settlement()?.success === true || (nonceUsed.test(reason) && report.repeats() > 0);
   if (response.status === 402 && !mayBePaid) {
     return {
       end: "payment-refused",
-      message: tooLittle.test(reason) ? describeMissingFunds(report) : `${said}: ${reason}.`,
+      message: tooLittle.test(reason)
+        ? describeMissingFunds(report)
+        : `${said}: ${reason}${why === undefined ? "" : ` (${toPlainText(why)})`}.`,
     };
   }
   const isRefusal = response.status >= 400 && response.status < 500 && !response.headers.has("Retry-After");
@@ -102,6 +109,13 @@ function findRefusalReason(response: Response, report: PayReport): string {
     // A header that can't be read says nothing; the status does.
     return "without a reason";
   }
+}
+
+const errorBody = z.object({ error: z.string().optional(), message: z.string().optional() });
+
+/** Reads a seller's error, and its facilitator's message about the payment, if the body has any. */
+function readErrorBody(body: Uint8Array): Readonly<z.output<typeof errorBody>> {
+  return errorBody.safeParse(parseJson(new TextDecoder().decode(body))).data ?? {};
 }
 
 function describeMissingFunds(report: PayReport): string {

@@ -12,7 +12,7 @@ const recoveryRetryAfterSeconds = "3";
 
 /**
  * The only place where the outcome of a payment becomes HTTP (specification, "States and transitions" and "Errors"; x402
- * version 2 headers). Nothing here shows a facilitator's own text. 402 means that this payment buys nothing, and invites another one; where
+ * version 2 headers). Nothing here shows what a facilitator says about itself; its message about a payment is in the body. 402 means that this payment buys nothing, and invites another one; where
  * the server does not know, the answer is another, so that no client pays a second time for what the first payment may yet buy.
  *
  * | outcome | answer |
@@ -32,7 +32,7 @@ const recoveryRetryAfterSeconds = "3";
  * Where the route is sold no more, what would be 402 or "for another request" is 404; PAYMENT-RESPONSE stays.
  */
 export function answerSale(route: Route, url: string, outcome: SaleOutcome): Response {
-  if (outcome.kind === "invalid") return requirePayment(route, url, outcome.reason, outcome.settlement);
+  if (outcome.kind === "invalid") return requirePayment(route, url, outcome.reason, outcome);
   return answerWithoutOffer(outcome);
 }
 
@@ -95,8 +95,29 @@ export function answerUnsettled(): Response {
   });
 }
 
-/** Requests payment: 402 with every offer of the route. `error` says why, in the SDK's reason codes or in words. */
-export function requirePayment(route: Route, url: string, error: string, settlement?: SettleResponse): Response {
+/** Lines for clients by `@x402/core` and PyPI's `x402`, which pay in no token but those that they know, until they are told to. */
+function allowAssets({ accepts }: Route) {
+  const [offer] = accepts;
+  if (offer === undefined) return {};
+  const { network, asset, amount } = offer;
+  const typescript = { allowedAssets: [{ network, asset, maxAmountPerPayment: amount }] };
+  const python = { allowed_assets: [{ network, asset, max_amount_per_payment: amount }] };
+  return {
+    typescript: `client.setSpendControls(${JSON.stringify(typescript)});`,
+    python: `client.set_spend_controls(${JSON.stringify(python)})`,
+  };
+}
+
+/**
+ * Requests payment: 402 with every offer of the route. `error` says why, in the SDK's reason codes or in words; a facilitator's message is about the payment
+ * that came.
+ */
+export function requirePayment(
+  route: Route,
+  url: string,
+  error: string,
+  { message, settlement }: Readonly<{ message?: string | undefined; settlement?: SettleResponse }> = {},
+): Response {
   const instructions: PaymentRequired = {
     x402Version: 2,
     error,
@@ -108,7 +129,8 @@ export function requirePayment(route: Route, url: string, error: string, settlem
     accepts: [...route.accepts],
     extensions: offeredIdentifier,
   };
-  return answerJson(402, error, {
+  const body = { error, ...(message === undefined ? {} : { message }), spendControls: allowAssets(route) };
+  return answerBody(402, body, {
     "PAYMENT-REQUIRED": encodePaymentRequiredHeader(instructions),
     ...(settlement === undefined ? {} : { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) }),
   });
@@ -143,5 +165,9 @@ function getBody({ status, body }: SoldResponse): Uint8Array<ArrayBuffer> | null
 }
 
 function answerJson(status: number, error: string, headers: Readonly<Record<string, string>>): Response {
-  return Response.json({ error }, { status, headers: { "Cache-Control": "no-store", ...headers } });
+  return answerBody(status, { error }, headers);
+}
+
+function answerBody(status: number, body: object, headers: Readonly<Record<string, string>>): Response {
+  return Response.json(body, { status, headers: { "Cache-Control": "no-store", ...headers } });
 }

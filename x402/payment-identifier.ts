@@ -24,7 +24,9 @@ const paymentId = z.string().min(idForm.minLength).max(idForm.maxLength).regex(n
 const identifiedPayload = z.object({
   extensions: z.object({ [extension]: z.object({ info: z.object({ id: paymentId }) }) }),
 });
-const offer = z.object({ extensions: z.object({ [extension]: z.object({ info: z.object({ required: z.boolean() }) }) }) });
+const offer = z.object({
+  extensions: z.object({ [extension]: z.object({ info: z.object({ required: z.boolean() }) }) }),
+});
 
 /** Reads the id that a payer chose for a payment, which no chain shows; undefined if there is none. */
 export function readPaymentIdentifier(paymentPayload: unknown): string | undefined {

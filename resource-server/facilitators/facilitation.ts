@@ -1,6 +1,8 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse, Network } from "@x402/core/types";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
+import { cutMark, cutText } from "#daemon/secrets/cut-text.ts";
+import { reason } from "#x402/reason.ts";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 
@@ -42,7 +44,7 @@ export type Facilitation = AsyncDisposable &
  */
 export type FacilitationErrorCode = "unreachable" | "unintelligible" | "refused" | "denied" | "failed" | "unknown";
 
-/** No verdict. The message is for the log: it may hold text of the facilitator, which no client gets to see. */
+/** No verdict. The message is for the log: it may hold text of the facilitator about itself, which no client gets to see. */
 export class FacilitationError extends Error {
   override readonly name = "FacilitationError";
   readonly code: FacilitationErrorCode;
@@ -57,6 +59,15 @@ const text = z
   .string()
   .nullish()
   .transform((value) => value ?? undefined);
+/** A facilitator's message, which client and log get: on one line, without what it may quote: a signature, or the URL of its node. */
+const message = text.transform((value) =>
+  value === undefined
+    ? undefined
+    : cutText(value, 1_000)
+        .replaceAll(/0x[0-9a-f]{64,}|[a-z]+:\/\/\S+/gi, cutMark)
+        .replaceAll(/\s+/g, " ")
+        .slice(0, 300),
+);
 const extra = z
   .record(z.string(), z.unknown())
   .nullish()
@@ -67,29 +78,85 @@ function removeAbsent<T extends object>(value: { [Key in keyof T]: T[Key] | unde
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
 
-/** A facilitator's answer to `/verify` (x402 version 2, VerifyResponse). */
-export const verifyAnswer = z
-  .object({ isValid: z.boolean(), invalidReason: text, invalidMessage: text, payer: text, extensions: extra })
-  .transform((answer) => removeAbsent<VerifyResponse>(answer));
+/**
+ * How x402-rs words it that the chain itself rejected the transfer, which it reports as `unexpected_error` like a node that is away: its RPC library's
+ * text for an error response (alloy), with the code of a revert (geth 3, Nethermind -32015) or the words.
+ */
+const reverted = /^server returned an error response: error code (3|-32015|-?\d+: execution reverted)\b/i;
 
-/** A facilitator's answer to `/settle` (x402 version 2, SettleResponse). */
-export const settleAnswer = z
-  .object({
-    success: z.boolean(),
-    errorReason: text,
-    errorMessage: text,
-    payer: text,
-    transaction: z.string(),
-    network: z.string().transform((value) => value as Network),
-    amount: text,
-    extensions: extra,
-  })
-  .transform((answer) => removeAbsent<SettleResponse>(answer));
+/** Definite reasons; what a simulation or a transaction ran into may be the facilitator's own fault. */
+const definite = new Set<string | undefined>(Object.values(reason));
+for (const unclear of ["simulation", "transaction", "transferEvent", "pending", "duplicate"] as const)
+  definite.delete(reason[unclear]);
+
+/** An error in place of a verdict, as the published Go facilitator has it: `{error: "<reason>: <message>"}`. */
+const worded = z.object({ error: z.string() }).transform(({ error }, context) => {
+  const [, found = "", rest] = /^(\w+)(?:: (.*))?$/s.exec(error) ?? [];
+  if (definite.has(found)) return { reason: found, message: message.parse(rest) };
+  context.addIssue("the error is not a reason of x402");
+  return z.NEVER;
+});
+
+/** A facilitator's answer to `/verify` (x402 version 2, VerifyResponse); `invalidReasonDetails` is x402-rs's name for the message. */
+export const verifyAnswer = z.union([
+  z
+    .object({
+      isValid: z.boolean(),
+      invalidReason: text,
+      invalidMessage: message,
+      invalidReasonDetails: message,
+      payer: text,
+      extensions: extra,
+    })
+    .transform(({ invalidReasonDetails, ...answer }) => {
+      const { invalidReason, invalidMessage = invalidReasonDetails } = answer;
+      const isReverted = invalidReason === "unexpected_error" && reverted.test(invalidMessage ?? "");
+      const known = isReverted ? reason.simulation : invalidReason;
+      return removeAbsent<VerifyResponse>({ ...answer, invalidReason: known, invalidMessage });
+    }),
+  worded.transform(({ reason: invalidReason, message: invalidMessage }) =>
+    removeAbsent<VerifyResponse>({ isValid: false, invalidReason, invalidMessage }),
+  ),
+]);
+
+/** A facilitator's answer to `/settle` (x402 version 2, SettleResponse); a failure need not name transaction and network. */
+export const settleAnswer = z.union([
+  z
+    .object({
+      success: z.boolean(),
+      errorReason: text,
+      errorMessage: message,
+      payer: text,
+      transaction: text,
+      network: text,
+      amount: text,
+      extensions: extra,
+    })
+    .refine(({ success, transaction, network }) => !success || (transaction !== undefined && network !== undefined))
+    .transform(({ transaction = "", network = "", ...answer }) =>
+      removeAbsent<SettleResponse>({ ...answer, transaction, network: network as Network }),
+    ),
+  worded.transform(({ reason: errorReason, message: errorMessage }) =>
+    removeAbsent<SettleResponse>({
+      success: false,
+      errorReason,
+      errorMessage,
+      transaction: "",
+      network: "" as Network,
+    }),
+  ),
+]);
+
+const settledAsset = z.object({ address: z.string(), decimals: z.number().optional() });
+
+/** A token that a Gatehouse facilitator settles; others say nothing of theirs. */
+export type SettledAsset = Readonly<z.output<typeof settledAsset>>;
 
 /** The fields of a facilitator's answer to `/supported` that are read. */
 export const supportedAnswer = z.object({
   kinds: z.array(z.object({ x402Version: z.number(), scheme: z.string(), network: z.string() })),
   error: text,
+  assets: z.array(settledAsset).optional().catch(undefined),
 });
 
 export type SupportedKinds = Readonly<z.output<typeof supportedAnswer>>;

@@ -6,7 +6,7 @@ import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, createPayload } from "../testing/payments.ts";
 import { settledAnswer } from "../testing/facilitation-stub.ts";
 
-type Options = Readonly<{ url?: string; timeoutMs?: number; apiKey?: Secret }>;
+type Options = Readonly<{ url?: string; timeoutMs?: number; apiKey?: Secret; offers?: () => (typeof offer)[] }>;
 type Answer = (path: string, body: unknown, headers: Headers) => Response | Promise<Response>;
 
 function facilitator(answer: Answer, { timeoutMs = 5_000, ...options }: Options = {}) {
@@ -109,22 +109,113 @@ describe("facilitatorOverHttp", () => {
     });
   });
 
-  // Recorded from x402-rs 2.0.1.
-  it.each([
-    [400, "insufficient_funds", "refused"],
-    [400, "invalid_payment_expired", "refused"],
-    [400, "recipient_mismatch", "refused"],
-    [500, "unexpected_error", undefined],
-  ])("reads a verdict by its body although its status is %i: %s", async (status, reason, state) => {
-    await using client = facilitator((path) => {
-      const rejected = { success: false, network: "", transaction: "", errorReason: reason, errorMessage: "x" };
-      const invalid = { isValid: false, invalidReason: reason, invalidReasonDetails: "x", payer: "" };
-      return Response.json(path === "/settle" ? rejected : invalid, { status });
-    });
-    const verdict = await client.verify({ sent: createPayload() }, offer);
-    expect([verdict.invalidReason, readVerifyState(verdict)]).toEqual([reason, state]);
-    const settlement = await client.settle({ sent: createPayload() }, offer, "a-sale");
-    expect([settlement.errorReason, readSettleState(settlement)]).toEqual([reason, state ?? "pending"]);
+  // As their sources answer: x402-rs 2.0.1, the reference (`@x402/evm` 2.27.0, on anvil), the Go and the Python facilitator of its repository.
+  it.each<[string, number, string, string, string, object]>([
+    ["x402-rs", 400, "insufficient_funds", "Onchain balance is not enough to cover the payment amount", "refused", {}],
+    ["x402-rs", 400, "invalid_payment_expired", "Payment authorization is expired", "refused", {}],
+    ["x402-rs", 400, "recipient_mismatch", "Payment recipient is invalid", "refused", {}],
+    ["x402-rs", 412, "permit2_allowance_required", "Allowance is not enough", "refused", {}],
+    [
+      "x402-rs, bad signature",
+      500,
+      "unexpected_error",
+      "server returned an error response: error code 3: execution reverted: FiatTokenV2: invalid signature, data: …",
+      "refused",
+      { verify: "invalid_exact_evm_transaction_simulation_failed", settle: "pending" },
+    ],
+    [
+      "x402-rs, its node is away",
+      500,
+      "unexpected_error",
+      "error sending request for url …",
+      "",
+      { settle: "pending" },
+    ],
+    [
+      "x402-rs, its node is busy",
+      500,
+      "unexpected_error",
+      "server returned an error response: error code -32005: limit exceeded",
+      "",
+      { settle: "pending" },
+    ],
+    ["reference", 200, "invalid_exact_evm_signature", "", "refused", {}],
+    ["Python", 200, "invalid_exact_evm_nonce_already_used", "", "refused", {}],
+    ["Go", 500, "invalid_exact_evm_insufficient_balance", "insufficient balance: 0 < 10000", "refused", {}],
+  ])(
+    "reads a verdict of %s by its body although its status is %i: %s",
+    async (whose, status, reason, said, state, and) => {
+      const { verify = reason, settle = state } = and as { verify?: string; settle?: string };
+      await using client = facilitator((path) => {
+        if (whose === "Go") return Response.json({ error: `${reason}: ${said}` }, { status });
+        const rejected = { success: false, network: "", transaction: "", errorReason: reason, errorMessage: said };
+        const details = whose.startsWith("x402-rs") ? { invalidReasonDetails: said } : { invalidMessage: said };
+        return Response.json(path === "/settle" ? rejected : { isValid: false, invalidReason: reason, ...details }, {
+          status,
+        });
+      });
+      const verdict = await client.verify({ sent: createPayload() }, offer);
+      expect([verdict.invalidReason, readVerifyState(verdict) ?? "", verdict.invalidMessage]).toEqual([
+        verify,
+        state,
+        said,
+      ]);
+      const settlement = await client.settle({ sent: createPayload() }, offer, "a-sale");
+      expect([settlement.errorReason, readSettleState(settlement), settlement.transaction]).toEqual([
+        reason,
+        settle,
+        "",
+      ]);
+    },
+  );
+
+  it("takes a failed settlement without transaction and network, and an error that is no reason of x402 for none", async () => {
+    const failure = { success: false, errorReason: "Settlement aborted" };
+    const answers = [Response.json(failure), Response.json({ error: "internal: insufficient_funds" }, { status: 500 })];
+    await using client = facilitator((path) => (path === "/settle" ? answers.shift() : undefined) ?? Response.json({}));
+    const settle = () => client.settle({ sent: createPayload() }, offer, "a-sale");
+    expect(await settle()).toEqual({ ...failure, transaction: "", network: "" });
+    await expect(settle()).rejects.toMatchObject({ code: "failed" });
+  });
+
+  it("hands on a message about a payment on one line, without the signature and the URL in it", async () => {
+    const invalidMessage = `reverted:\n  args: (0x${"ab".repeat(32)}, 0x${"cd".repeat(20)})\nURL: https://rpc.example/key ${"x".repeat(400)}`;
+    await using client = facilitator(() => Response.json({ isValid: false, invalidReason: "bad", invalidMessage }));
+    const { invalidMessage: shown = "" } = await client.verify({ sent: createPayload() }, offer);
+    expect(shown).toMatch(/^reverted: args: \(…, 0x(cd){20}\) URL: … x+$/);
+    expect(shown).toHaveLength(300);
+  });
+
+  it.each<[string, (amount: string) => object, string]>([
+    ["takes them", () => ({ isValid: false, invalidReason: "invalid_exact_evm_insufficient_balance" }), "answers"],
+    [
+      "simulates first, and takes them",
+      (amount) => ({ isValid: amount === "0", invalidReason: "insufficient_funds" }),
+      "answers",
+    ],
+    [
+      "simulates first, where the token has another name",
+      () => ({ isValid: false, invalidReason: "invalid_exact_evm_transaction_simulation_failed" }),
+      `it rejects every payment to these terms: token ${offer.asset} has another EIP-712 domain than name "USDC", version "2"; correct token.name, token.version`,
+    ],
+    [
+      "serves other payees",
+      () => ({
+        isValid: false,
+        invalidReason: "invalid_payment_requirements",
+        invalidMessage: "payee 0x is not served here.",
+      }),
+      "it rejects every payment to these terms: invalid_payment_requirements: payee 0x is not served here.",
+    ],
+  ])("has the terms of its offers judged: one that %s", async (_, verdict, message) => {
+    const answer: Answer = (path, body) => {
+      if (path === "/supported") return Response.json(kinds("eip155:1672"));
+      const { paymentPayload } = body as { paymentPayload: { accepted: { amount: string } } };
+      return Response.json(verdict(paymentPayload.accepted.amount));
+    };
+    await using client = facilitator(answer, { offers: () => [offer] });
+    await expect.poll(() => client.readiness()).toEqual({ ok: message === "answers", message });
+    expect(client.settlesNothing()).toBe(message !== "answers");
   });
 
   it.each([400, 500])("believes no success whose status is %i", async (status) => {

@@ -39,7 +39,10 @@ export function logOutcome({ sales, others, log }: SaleLines, facts: SaleFacts, 
     case "failed":
       return others.warn({ event: "sale-failed", ...facts, cause: outcome.message }, "nothing to sell");
     case "invalid":
-      return others.info({ event: "payment-refused", ...facts, reason: outcome.reason }, "payment refused");
+      return others.info(
+        { event: "payment-refused", ...facts, reason: outcome.reason, cause: outcome.message },
+        "payment refused",
+      );
     default:
       return log.debug({ ...facts, outcome: outcome.kind }, "payment not taken");
   }

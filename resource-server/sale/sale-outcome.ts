@@ -17,7 +17,7 @@ import type { UpstreamResult } from "../upstream/upstream.ts";
  */
 export type SaleOutcome = Readonly<
   | { kind: "sold"; response: SoldResponse; settlement: SettleResponse; delivery: Delivery }
-  | { kind: "invalid"; reason: string; settlement?: SettleResponse }
+  | { kind: "invalid"; reason: string; message?: string | undefined; settlement?: SettleResponse }
   | { kind: "pending"; settlement: SettleResponse }
   | { kind: "in-progress" | "other-request" | "busy" }
   | { kind: "no-verdict"; cause: FacilitationError }

@@ -159,7 +159,10 @@ describe("sell", () => {
     const authorization = { ...(other.payload["authorization"] as object), from: `0x${"12".repeat(20)}` };
     const payload = { ...other.payload, authorization };
     expect((await buy(createPayment({ ...other, payload, ...identified("a-random-identifier-3") }))).kind).toBe("sold");
-    expect([asked.filter((step) => step !== "verify"), charged.length]).toEqual([["work", "settle", "work", "settle"], 2]);
+    expect([asked.filter((step) => step !== "verify"), charged.length]).toEqual([
+      ["work", "settle", "work", "settle"],
+      2,
+    ]);
   });
 
   it("gives copies that come at one time one response, also those that are verified when it is delivered", async () => {

@@ -7,7 +7,13 @@ import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
 import { reason } from "#x402/reason.ts";
 import { readSettleState } from "#x402/answer.ts";
-import { nameHolder, nameIdentifier, type ClaimKey, type FoundClaim, type PaymentClaim } from "../claims/payment-claim.ts";
+import {
+  nameHolder,
+  nameIdentifier,
+  type ClaimKey,
+  type FoundClaim,
+  type PaymentClaim,
+} from "../claims/payment-claim.ts";
 import type { RetainedResponses } from "../claims/retained-responses.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { Payment } from "./payment.ts";
@@ -146,7 +152,8 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   const idempotencyKey = randomUUID();
   const holder = nameHolder(payload, request.client);
   const begun = { key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore, holder };
-  if (!(await ledger.claim({ ...begun, identifier: nameIdentifier(payload) }))) return collect(key, request, dependencies);
+  if (!(await ledger.claim({ ...begun, identifier: nameIdentifier(payload) })))
+    return collect(key, request, dependencies);
   let result: UpstreamResult | undefined;
   try {
     result = await request.work();
@@ -203,7 +210,12 @@ async function recordOutcome(
     case "settled":
       return createSoldOutcome({ ...claim, state: "settled", settlement }, dependencies);
     case "refused":
-      return { kind: "invalid", reason: settlement.errorReason ?? "unexpected_settle_error", settlement };
+      return {
+        kind: "invalid",
+        reason: settlement.errorReason ?? "unexpected_settle_error",
+        message: settlement.errorMessage,
+        settlement,
+      };
     case "pending":
       return { kind: "pending", settlement };
   }

@@ -32,8 +32,8 @@ export async function requestVerdict(
     const verdict = await facilitation.verify(payment.read, requirements, trace);
     const state = readVerifyState(verdict);
     if (state === "valid") return undefined;
-    const { invalidReason } = verdict;
-    if (state === "refused") return { kind: "invalid", reason: invalidReason ?? malformed };
+    const { invalidReason, invalidMessage: message } = verdict;
+    if (state === "refused") return { kind: "invalid", reason: invalidReason ?? malformed, message };
     const cause = new FacilitationError("failed", `the facilitator's verdict is its own fault: ${invalidReason}`);
     return { kind: "no-verdict", cause };
   } catch (error) {

@@ -1,6 +1,7 @@
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from "@x402/core/http";
 import { ExactEvmScheme } from "@x402/evm";
+import type { SpendControls } from "@x402/core/client";
 import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import { Agent, fetch as undiciFetch, type RequestInit as UndiciInit } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -91,9 +92,11 @@ describe("a protected route", () => {
   });
 
   it("works with the foreign client @x402/fetch as it is", async () => {
-    const client = new x402Client().register("eip155:1672", new ExactEvmScheme(payer.account)).setSpendControls({
-      allowedAssets: [{ network: "eip155:1672", asset: market.chain.token, maxAmountPerPayment: "10000" }],
-    });
+    const { spendControls } = (await (await fetch(url)).json()) as { spendControls: { typescript: string } };
+    const [, controls = "{}"] = /^client\.setSpendControls\((.*)\);$/.exec(spendControls.typescript) ?? [];
+    const client = new x402Client()
+      .register("eip155:1672", new ExactEvmScheme(payer.account))
+      .setSpendControls(JSON.parse(controls) as SpendControls);
     const { result, gain } = await measureEffect(() => wrapFetchWithPayment(fetch, client)(url));
     expect([result.status, gain]).toEqual([200, 10_000n]);
     // As the extension's guide for buyers has it: one identifier for one thing to buy, which is signed for at each request.
@@ -176,6 +179,14 @@ describe("a payment that buys nothing", () => {
     payload.payload.authorization.nonce = `0x${"77".repeat(32)}`;
     const { result, hits } = await measureEffect(() => paid(Buffer.from(JSON.stringify(payload)).toString("base64")));
     expect([result.status, reasonOf(result), hits]).toEqual([402, "invalid_exact_evm_signature", 0]);
+    const message = expect.stringMatching(/^the authorization was not signed by 0x/);
+    expect(await result.json()).toMatchObject({ error: "invalid_exact_evm_signature", message });
+    const line =
+      shop
+        .output()
+        .split("\n")
+        .find((each) => each.includes("payment-refused")) ?? "{}";
+    expect(JSON.parse(line)).toMatchObject({ gatehouse: { reason: "invalid_exact_evm_signature", cause: message } });
   });
 
   it("gets the same response when it comes a second time, uncharged and without work, and buys nothing else", async () => {
