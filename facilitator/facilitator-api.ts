@@ -90,6 +90,9 @@ const operations: readonly ApiOperation[] = [
         description: "Schemes, networks, and who submits",
         body: z.object({
           kinds: z.array(z.object({ x402Version: z.literal(2), scheme: z.string(), network: z.string() })),
+          assets: z
+            .array(z.object({ address: z.string(), decimals: z.number().optional() }))
+            .describe("Tokens that are settled"),
           extensions: z.array(z.string()),
           signers: z.record(z.string(), z.array(z.string())),
           error: z.string().optional().describe("Why nothing is settled now; kinds is empty then"),

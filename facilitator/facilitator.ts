@@ -165,7 +165,7 @@ export async function createFacilitator(
     network,
     ...createOperations(
       { network, signer: signer.address, schemes },
-      { transfersFor, metrics, shortage: watch.shortage },
+      { transfersFor, metrics, shortage: watch.shortage, decimals: watch.decimals },
     ),
     shortage: watch.shortage,
     readiness: () => judgeReadiness({ ...watch.checks(), ledger: engine.readiness() }),

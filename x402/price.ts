@@ -1,5 +1,5 @@
 /** Digits after the point of the token that prices are charged in (specification, "Limits": token precision). */
-const tokenDecimals = 6;
+export const tokenDecimals = 6;
 
 /** Longest text of a price, in characters; longer numbers are typing errors, as no token has such a supply. */
 const digitsMax = 30;

@@ -61,6 +61,8 @@ it("does not end the start for a signer without gas, whose reason says what to s
   await using watch = await start();
   expect(watch.checks().signer).toEqual({
     ok: false,
-    message: expect.stringMatching(/holds 0 to pay for gas.* send it more/),
+    message: expect.stringMatching(
+      /^0x(01)+ holds 0 to pay for gas, one settlement may cost 0\.00000000000015; send it 0\.000000000015 for 100 of them in/,
+    ),
   });
 });

@@ -8,7 +8,7 @@ import { ChainError } from "./chain-error.ts";
 import type { FeeQuotes } from "./fees.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { AcceptedAsset } from "#x402/signed-payment.ts";
-import { domainSeparatorCall } from "./token.ts";
+import { checkToken } from "./token-check.ts";
 
 /** Expected identity of the chain, and the balance that the signer needs there. */
 export type ChainWatchOptions = ExpectedChain &
@@ -29,10 +29,18 @@ export type ChainWatch = AsyncDisposable &
     shortage: () => string | undefined;
     /** The most that the signer pays for one settlement now, in the native currency's smallest unit; 0 before it is known. */
     settlementCost: () => bigint;
+    /** Empty before the tokens were checked. */
+    decimals: () => TokenDecimals;
   }>;
+
+/** Decimals of the tokens, by their addresses in the settings; undefined for a token that has none. */
+export type TokenDecimals = ReadonlyMap<Hex, number | undefined>;
 
 const watchIntervalMs = 10_000;
 const failedWatchIntervalMs = 500;
+
+/** Settlements that a signer without gas is advised to get gas for. */
+const advisedSettlements = 100n;
 
 /**
  * Keeps checking whether the node answers, whether it is on the right chain, and whether the signer can pay for gas. A
@@ -47,7 +55,7 @@ export async function startChainWatch(
   const { signer, nativeDecimals, gasLimit } = options;
   const rpc = new URL(options.rpcUrl).origin;
   const stop = new AbortController();
-  let isRightChain = false;
+  let decimals: TokenDecimals | undefined;
   let problem: string | undefined = "the chain was not queried yet";
   let balance: bigint | undefined;
   let settlementCost = 0n;
@@ -67,8 +75,7 @@ export async function startChainWatch(
 
   const look = async (): Promise<void> => {
     try {
-      if (!isRightChain) await checkChainIdentity(options, { chain, clock });
-      isRightChain = true;
+      decimals ??= await checkChainIdentity(options, { chain, clock });
       const [held, { maxFeePerGas }] = await Promise.all([chain.balance(signer), fees.quote()]);
       balance = held;
       settlementCost = BigInt(gasLimit) * maxFeePerGas;
@@ -107,6 +114,7 @@ export async function startChainWatch(
     }),
     settlementCost: () => settlementCost,
     shortage,
+    decimals: () => decimals ?? new Map(),
     signerBalance: () => (balance === undefined ? undefined : Number(Value.format(balance, nativeDecimals))),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
@@ -124,9 +132,10 @@ function checkSigner(
   const held = Value.format(balance, nativeDecimals);
   if (balance >= settlementCost) return { ok: true, message: `${signer} holds ${held} to pay for gas` };
   const wanted = Value.format(settlementCost, nativeDecimals);
+  const enough = Value.format(settlementCost * advisedSettlements, nativeDecimals);
   return {
     ok: false,
-    message: `${signer} holds ${held} to pay for gas, one settlement may cost ${wanted}; send it more of the native currency of chain ${chainId}, on a testnet from its faucet`,
+    message: `${signer} holds ${held} to pay for gas, one settlement may cost ${wanted}; send it ${enough} for ${advisedSettlements} of them in the native currency of chain ${chainId}, on a testnet from its faucet`,
   };
 }
 
@@ -137,7 +146,7 @@ type ExpectedChain = Readonly<{ chainId: number; rpcUrl: string; assets: readonl
 const headAgeMaxMs = 120_000;
 
 /**
- * Checks that the node is on the chain that the settings name, and that its tokens are the ones that they describe.
+ * Checks that the node is on the chain that the settings name, and that its tokens are the ones that they describe. Returns their decimals.
  *
  * @throws {StartupError} when that is not so: no payment could be settled, and waiting would not help.
  * @throws {ChainError} when the node can't say, or is behind its chain and has no such tokens yet.
@@ -145,7 +154,7 @@ const headAgeMaxMs = 120_000;
 async function checkChainIdentity(
   { chainId, rpcUrl, assets }: ExpectedChain,
   { chain, clock }: Readonly<{ chain: Chain; clock: () => number }>,
-): Promise<void> {
+): Promise<TokenDecimals> {
   const found = await chain.id();
   if (found !== chainId) {
     const where = new URL(rpcUrl).origin;
@@ -154,7 +163,8 @@ async function checkChainIdentity(
     );
   }
   try {
-    await Promise.all(assets.map((asset) => checkAsset(asset, chainId, chain)));
+    const read = assets.map(async (asset) => [asset.address, await checkToken(asset, { chainId, chain })] as const);
+    return new Map(await Promise.all(read));
   } catch (error) {
     const behind = error instanceof StartupError ? await describeBehind(chain, clock) : undefined;
     if (behind === undefined) throw error;
@@ -169,16 +179,4 @@ async function describeBehind(chain: Chain, clock: () => number): Promise<string
   const { timestamp } = await chain.head();
   const isOld = clock() - timestamp * 1_000 > headAgeMaxMs;
   return isOld ? `the node's newest block is more than ${headAgeMaxMs / 1_000} s old` : undefined;
-}
-
-async function checkAsset(asset: AcceptedAsset, chainId: number, chain: Chain): Promise<void> {
-  const { address, name, version, separator } = asset;
-  const answer = await chain.simulate({ to: address, data: domainSeparatorCall });
-  // A token without DOMAIN_SEPARATOR() reverts; then only a payment can show whether name and version are right.
-  if (!answer.ok || answer.result === separator) return;
-  throw new StartupError(
-    answer.result === "0x"
-      ? `there is no token at ${address} on chain ${chainId}; correct assets.`
-      : `the token at ${address} on chain ${chainId} has another EIP-712 domain than name "${name}", version "${version}"; correct assets.`,
-  );
 }

@@ -18,6 +18,13 @@ export const authorizationUsedTopic = hashText("AuthorizationUsed(address,bytes3
 /** Requests the domain separator of the token's EIP-712 domain; most EIP-3009 tokens have the method, the EIP requires it. */
 export const domainSeparatorCall: Hex = selector("DOMAIN_SEPARATOR()");
 
+/** Requests the domain itself (EIP-5267), which newer tokens have. */
+export const domainCall: Hex = selector("eip712Domain()");
+
+export const nameCall: Hex = selector("name()");
+export const versionCall: Hex = selector("version()");
+export const decimalsCall: Hex = selector("decimals()");
+
 /** Asks what an account holds. */
 export function encodeBalanceOfCall(account: Hex): Hex {
   return `${balanceOf}${encodeAddress(account)}`;

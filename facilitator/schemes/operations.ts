@@ -5,6 +5,7 @@ import type { Hex } from "#x402/hex.ts";
 import type { Transfers, Order, ReadPayment, Scheme, Settling } from "#x402/scheme.ts";
 import { paths, readBy, readEnvelope, readRequirements } from "#x402/envelope.ts";
 import { countCaller, identifyCaller, type Caller, type CallerFacts } from "../callers/caller.ts";
+import type { TokenDecimals } from "../chain/chain-watch.ts";
 import type { FacilitatorMetrics } from "../facilitator-metrics.ts";
 
 /** Network and schemes that are settled, and the account that does. */
@@ -14,12 +15,15 @@ export type OperationsOptions = Readonly<{
   schemes: readonly SettlingScheme[];
 }>;
 
+/** A token that is settled. Its decimals tell a seller whether its prices are what it means. */
+type SettledAsset = Readonly<{ address: Hex; decimals: number | undefined }>;
+
 /** The three operations of an x402 facilitator; see `Facilitator`. */
 export type Operations = Readonly<{
   verify: (request: PaymentRequest, caller: CallerFacts) => Promise<VerifyResponse>;
   settle: (request: PaymentRequest, caller: CallerFacts) => Promise<SettleResponse>;
   /** Has no kinds, and an error, while the signer can't pay for gas: no client should sign a payment then. */
-  supported: () => SupportedResponse & Readonly<{ error?: string }>;
+  supported: () => SupportedResponse & Readonly<{ error?: string; assets?: readonly SettledAsset[] }>;
 }>;
 
 export type OperationsDependencies = Readonly<{
@@ -27,12 +31,14 @@ export type OperationsDependencies = Readonly<{
   transfersFor: (caller: Caller) => Transfers;
   metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle">;
   shortage?: () => string | undefined;
+  /** Decimals of the tokens that are settled; empty before they are known. */
+  decimals?: () => TokenDecimals;
 }>;
 
 /** Offers schemes in the words of x402 version 2. */
 export function createOperations(
   options: OperationsOptions,
-  { transfersFor, metrics, shortage = () => undefined }: OperationsDependencies,
+  { transfersFor, metrics, shortage = () => undefined, decimals = () => new Map() }: OperationsDependencies,
 ): Operations {
   const { network, signer, schemes } = options;
   const verify: Operations["verify"] = async (request, facts) => {
@@ -54,9 +60,10 @@ export function createOperations(
     settle: (...call) => measure(metrics.startSettle(), settle(...call), ({ errorReason }) => errorReason ?? "settled"),
     supported: () => {
       const error = shortage();
+      const assets = [...decimals()].map(([address, digits]) => ({ address, decimals: digits }));
       const kinds = schemes.map(({ scheme }) => ({ x402Version: 2, scheme: scheme.name, network }));
       const signers = { "eip155:*": [signer] };
-      return { ...(error === undefined ? { kinds } : { kinds: [], error }), extensions: [], signers };
+      return { ...(error === undefined ? { kinds } : { kinds: [], error }), extensions: [], signers, assets };
     },
   };
 }

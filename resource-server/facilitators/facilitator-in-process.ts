@@ -15,6 +15,7 @@ import type { ServiceContext } from "#daemon/service.ts";
 import { computeAnswerTimeMs } from "../drain-time.ts";
 import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
 import { rememberFitness } from "./facilitator-watch.ts";
+import { explainDecimals } from "./terms-check.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
 /** The section `settlement` if there is no facilitator's URL: key and RPC URL are required then. */
@@ -64,13 +65,17 @@ export async function createFacilitatorInProcess(
   );
   dependencies.yields(facilitator.yieldTerm);
   const followed = rememberFitness();
-  const readiness = () => followed(deriveReadiness(facilitator));
+  const decimals = () => explainDecimals(facilitator.supported(), [{ asset: token.address }]);
+  const readiness = () => {
+    const fault = decimals();
+    return followed(fault === undefined ? deriveReadiness(facilitator) : { ok: false, message: fault });
+  };
   // The first request may come when the node it was started with is down already.
   readiness();
   return {
     ...callInProcess(facilitator),
     readiness,
-    settlesNothing: () => facilitator.shortage() !== undefined,
+    settlesNothing: () => (facilitator.shortage() ?? decimals()) !== undefined,
     [Symbol.asyncDispose]: () => facilitator[Symbol.asyncDispose](),
   };
 }

@@ -10,6 +10,7 @@ import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { readBody } from "#daemon/bytes.ts";
 import { FacilitationError, type Facilitation, settleAnswer, supportedAnswer, verifyAnswer } from "./facilitation.ts";
 import { watchFacilitator } from "./facilitator-watch.ts";
+import { createTermsCheck } from "./terms-check.ts";
 
 /** URL of a facilitator, and limits on its use. */
 export type FacilitatorOverHttpOptions = Readonly<{
@@ -22,6 +23,8 @@ export type FacilitatorOverHttpOptions = Readonly<{
   network: string;
   /** The schemes that are sold; the facilitator has to support each. Default: all that are known. */
   schemes?: readonly string[];
+  /** Offers of what is sold now; the facilitator has to take their terms. Default: none. */
+  offers?: () => readonly PaymentRequirements[];
 }>;
 
 export type FacilitatorOverHttpDependencies = Readonly<{
@@ -89,17 +92,16 @@ export function createFacilitatorOverHttp(
     }
   }
 
-  const watch = watchFacilitator(
-    { network: options.network, schemes: options.schemes ?? knownSchemes.map(({ name }) => name) },
-    { log, supported: () => send("/supported", supportedAnswer, { timeoutMs: options.verifyTimeoutMs }) },
-  );
+  const verify: Facilitation["verify"] = ({ sent }, requirements, request) =>
+    send("/verify", verifyAnswer, {
+      timeoutMs: options.verifyTimeoutMs,
+      body: buildRequestBody(sent, requirements),
+      headers: request === undefined ? {} : requestTraceHeaders(request),
+    });
+  const supported = () => send("/supported", supportedAnswer, { timeoutMs: options.verifyTimeoutMs });
+  const watch = watchOffered(options, { log, supported, verify });
   return {
-    verify: ({ sent }, requirements, request) =>
-      send("/verify", verifyAnswer, {
-        timeoutMs: options.verifyTimeoutMs,
-        body: buildRequestBody(sent, requirements),
-        headers: request === undefined ? {} : requestTraceHeaders(request),
-      }),
+    verify,
     settle: ({ sent }, requirements, idempotencyKey, request) =>
       send("/settle", settleAnswer, {
         timeoutMs: options.settleTimeoutMs,
@@ -110,6 +112,14 @@ export function createFacilitatorOverHttp(
     settlesNothing: watch.settlesNothing,
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };
+}
+
+/** Watches that the facilitator settles what is sold. */
+function watchOffered(
+  { network, offers = () => [], schemes = knownSchemes.map(({ name }) => name) }: FacilitatorOverHttpOptions,
+  { verify, ...from }: Pick<Facilitation, "verify"> & Pick<Parameters<typeof watchFacilitator>[1], "log" | "supported">,
+) {
+  return watchFacilitator({ network, schemes }, { ...from, rejectedTerms: createTermsCheck(offers, { verify }) });
 }
 
 /** Puts the key into the header that is free: credentials of the URL, for a proxy before the facilitator, are the Authorization. */

@@ -2,6 +2,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pauseInBackground, poll } from "#daemon/time.ts";
 import type { Facilitation, SupportedKinds } from "./facilitation.ts";
+import type { RejectedTerms } from "./terms-check.ts";
 
 /** Pause between two looks while the facilitator is fit, and while it is not. */
 const fitPauseMs = 10_000;
@@ -11,12 +12,20 @@ const unfitPauseMs = 500;
 export type FacilitatorWatch = AsyncDisposable & Pick<Facilitation, "readiness" | "settlesNothing">;
 
 /**
- * Looks from time to time whether a facilitator answers `/supported` with the schemes on the network; logs each change. Once it was fit, a
- * failure is tolerated ({@link rememberFitness}).
+ * Looks from time to time whether a facilitator answers `/supported` with the schemes on the network, and takes the terms of what is sold; logs each
+ * change. Once it was fit, a failure is tolerated ({@link rememberFitness}).
  */
 export function watchFacilitator(
   { network, schemes }: Readonly<{ network: string; schemes: readonly string[] }>,
-  { log, supported }: Readonly<{ log: Logger; supported: () => Promise<SupportedKinds> }>,
+  {
+    log,
+    supported,
+    rejectedTerms,
+  }: Readonly<{
+    log: Logger;
+    supported: () => Promise<SupportedKinds>;
+    rejectedTerms: (supported: SupportedKinds) => Promise<RejectedTerms | undefined>;
+  }>,
 ): FacilitatorWatch {
   const stop = new AbortController();
   let state: ReadinessCheck = { ok: false, message: "not asked yet" };
@@ -25,13 +34,17 @@ export function watchFacilitator(
 
   async function look(): Promise<ReadinessCheck> {
     try {
-      const { kinds, error } = await supported();
+      const answer = await supported();
+      const { kinds, error } = answer;
       const settled = kinds.filter((kind) => kind.x402Version === 2 && kind.network === network);
       const missing = schemes.filter((name) => settled.every(({ scheme }) => scheme !== name));
       settlesNothing = missing.length === schemes.length;
-      if (missing.length === 0) return { ok: true, message: "answers" };
       const why = error === undefined ? "" : `: ${error}`;
-      return { ok: false, message: `does not settle ${missing.join(" and ")} on ${network}${why}` };
+      if (missing.length > 0)
+        return { ok: false, message: `does not settle ${missing.join(" and ")} on ${network}${why}` };
+      const rejected = await rejectedTerms(answer);
+      settlesNothing = rejected?.areAll === true;
+      return { ok: rejected === undefined, message: rejected?.message ?? "answers" };
     } catch (error) {
       return { ok: false, message: error instanceof Error ? error.message : String(error) };
     }

@@ -6,6 +6,7 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Facilitation } from "./facilitation.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
+import type { SoldRoutes } from "../sold-routes.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 
 export type FacilitationDependencies = Readonly<{
@@ -26,7 +27,7 @@ export type FacilitationDependencies = Readonly<{
  */
 export async function openFacilitation(
   settings: ResourceServerSettings,
-  { schemes }: Readonly<{ schemes: readonly string[] }>,
+  { schemes, current }: Pick<SoldRoutes, "schemes" | "current">,
   dependencies: FacilitationDependencies,
 ): Promise<Facilitation> {
   const { url, ...how } = settings.facilitator;
@@ -38,7 +39,8 @@ export async function openFacilitation(
       );
     }
     const network = `eip155:${settings.chain.id}`;
-    return createFacilitatorOverHttp({ url, ...how, network, schemes }, dependencies);
+    const offers = () => current().flatMap(({ accepts }) => accepts);
+    return createFacilitatorOverHttp({ url, ...how, network, schemes, offers }, dependencies);
   }
   const { privateKey, rpcUrl } = settings.settlement;
   if (privateKey === undefined || rpcUrl === undefined) {

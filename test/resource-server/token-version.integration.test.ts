@@ -1,6 +1,7 @@
 import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { createPublicClient, createWalletClient, erc20Abi, http, type Abi, type Address, type Hex } from "viem";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { compileToken, readTokenSource } from "#devnet/token/compiler.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import {
@@ -9,6 +10,7 @@ import {
   payer,
   signPaymentFor,
   createTemporaryFolder,
+  findOperationsUrl,
   findUrl,
   type Market,
 } from "../support/payments/shop.ts";
@@ -19,9 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => market?.[Symbol.asyncDispose]());
 
-/** Deploys a token whose EIP-712 domain has another version than the devnet's. */
-async function deployVersion(version: string): Promise<Address> {
-  const token = compileToken(readTokenSource().replace('EIP712("USDC", "2")', `EIP712("USDC", "${version}")`));
+/** Deploys a token whose EIP-712 domain has another version than the devnet's, or that has other decimals. */
+async function deployVersion(version: string, decimals = 6): Promise<Address> {
+  const source = readTokenSource().replace('EIP712("USDC", "2")', `EIP712("USDC", "${version}")`);
+  const token = compileToken(source.replace("return 6;", `return ${decimals};`));
   const transport = http(market.chain.url);
   const hash = await createWalletClient({ account: testAccount(4).account, transport }).deployContract({
     abi: token.abi as Abi,
@@ -37,14 +40,17 @@ async function deployVersion(version: string): Promise<Address> {
 it("sells in a token whose domain has another version than 2", async () => {
   const token = await deployVersion("1");
   await using state = await createTemporaryFolder();
-  await using shop = await market.openShop(state.path, {
+  const settling = {
     GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: token,
-    GATEHOUSE_RESOURCE_SERVER_TOKEN_VERSION: "1",
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: market.chain.url,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${state.path}/settlement.sqlite`,
-  });
+  };
+  await expect(market.openShop(state.path, settling), "it settles by itself, in a token of version 2").rejects.toThrow(
+    'has another EIP-712 domain than name "USDC", version "2": it is name "USDC", version "1"; correct assets.',
+  );
+  await using shop = await market.openShop(state.path, { ...settling, GATEHOUSE_RESOURCE_SERVER_TOKEN_VERSION: "1" });
   const url = `${findUrl(shop)}/data`;
   const unpaid = await fetch(url);
   const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
@@ -56,4 +62,42 @@ it("sells in a token whose domain has another version than 2", async () => {
   const reader = createPublicClient({ transport: http(market.chain.url) });
   const args = [payee.address] as const;
   expect(await reader.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args })).toBe(10_000n);
+});
+
+describe("a seller whose terms no payment can meet", () => {
+  const wrong: readonly (readonly [string, () => Promise<Record<string, string>>, RegExp])[] = [
+    [
+      "another token name, which its facilitator rejects",
+      async () => ({ GATEHOUSE_RESOURCE_SERVER_TOKEN_NAME: "USD Coin" }),
+      /^it rejects every payment to these terms: invalid_exact_evm_token_name_mismatch: extra\.name is "USD Coin", the token's is "USDC"\.$/,
+    ],
+    [
+      "a token that its facilitator does not settle",
+      async () => ({ GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: testAccount(5).address }),
+      /asset 0x\w+ is not settled here; use one of 0x/,
+    ],
+    [
+      "a token of 18 decimals",
+      async () => ({
+        GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: await deployVersion("2", 18),
+        GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",
+        GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
+        GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: market.chain.url,
+      }),
+      /^token 0x\w+ has 18 decimals, and prices are charged in one of 6; correct token\.address$/,
+    ],
+  ];
+
+  it.each(wrong)("%s: is not ready, says why, and requests no payment", async (_, env, message) => {
+    await using state = await createTemporaryFolder();
+    const ledger = { GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${state.path}/settlement.sqlite` };
+    await using shop = await market.openShop(state.path, { ...ledger, ...(await env()) });
+    const readyz = () => fetch(`${findOperationsUrl(shop)}/readyz`);
+    const check = await until("it says why", generousMs, async () => {
+      const { checks } = (await (await readyz()).json()) as { checks: { facilitator: { message: string } } };
+      return message.test(checks.facilitator.message) ? checks.facilitator : undefined;
+    });
+    expect(check).toMatchObject({ ok: false });
+    expect([(await readyz()).status, (await fetch(`${findUrl(shop)}/data`)).status]).toEqual([503, 503]);
+  });
 });

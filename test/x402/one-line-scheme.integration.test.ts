@@ -111,6 +111,8 @@ test("a scheme that is one file and a line of the table is supported, offered, p
   const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
   expect(accepts).toMatchObject([{ scheme: "brief", amount: "10000", extra: { name: "USDC", version: "2" } }]);
 
+  await until("the seller has had its terms verified", generousMs, () => reads.count === 1);
+  reads.count = 0;
   const before = await chain.balanceOf(payee.address);
   tap.counts.clear();
   const recover = vi.spyOn(secp256k1, "ecdsaRecover");

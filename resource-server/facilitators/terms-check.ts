@@ -1,0 +1,101 @@
+import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import { tokenDecimals } from "#x402/price.ts";
+import { reason } from "#x402/reason.ts";
+import { schemes as knownSchemes } from "#x402/schemes.ts";
+import type { Facilitation, SettledAsset } from "./facilitation.ts";
+
+/** Reasons to reject a payment that lie in the seller's terms, whoever signs it. */
+const ofTerms = new Set<string | undefined>([
+  reason.missingDomain,
+  reason.tokenName,
+  reason.tokenVersion,
+  reason.requirements,
+  "invalid_exact_evm_eip3009_not_supported",
+]);
+
+/** Answers of a facilitator that reads an empty account's balance, or simulates its payment, before it judges the terms. */
+const ofAccount = new Set<string | undefined>([reason.simulation, "insufficient_funds"]);
+
+/** Most payees whose terms are checked. */
+const payeesMax = 8;
+
+/** Pause between two checks of terms that were rejected, in milliseconds. */
+const recheckMs = 10_000;
+
+/** Terms that a facilitator rejects, and whether it takes no others. */
+export type RejectedTerms = Readonly<{ message: string; areAll: boolean }>;
+
+/**
+ * Creates a check that a facilitator takes payments by the terms of the offers, which repeats when they change: it has a payment from an empty account
+ * verified, of each payee's lowest price, and where that fails for the account's sake one of nothing, which a token takes that was signed for its own
+ * name and version (ERC-20 requires it). Compares decimals where the facilitator lists them.
+ *
+ * @throws {FacilitationError} when there is no verdict.
+ */
+export function createTermsCheck(
+  offers: () => readonly PaymentRequirements[],
+  { verify }: Pick<Facilitation, "verify">,
+): (supported: SettledAssets) => Promise<RejectedTerms | undefined> {
+  let known: Readonly<{ terms: string; rejected: RejectedTerms | undefined; atMs: number }> | undefined;
+  return async (supported) => {
+    const decimals = explainDecimals(supported, offers());
+    if (decimals !== undefined) return { message: decimals, areAll: true };
+    const byPayee = Map.groupBy(offers(), ({ payTo }) => payTo);
+    const checked = [...byPayee.values()]
+      .slice(0, payeesMax)
+      .flatMap((each) => each.toSorted(compareAmounts).slice(0, 1));
+    const terms = JSON.stringify(checked);
+    const isFresh = known?.rejected === undefined || performance.now() - known.atMs < recheckMs;
+    if (known?.terms === terms && isFresh) return known.rejected;
+    const messages: string[] = [];
+    for (const offer of checked) messages.push(...(await explainRejection(offer, verify)));
+    const message = `it rejects every payment to these terms: ${[...new Set(messages)].join("; ")}`;
+    const rejected = messages.length === 0 ? undefined : { message, areAll: messages.length === checked.length };
+    known = { terms, rejected, atMs: performance.now() };
+    return rejected;
+  };
+}
+
+/** Explains why payments of an offer are rejected whoever signs them, in one sentence; none if they are not. */
+async function explainRejection(
+  offer: PaymentRequirements,
+  verify: Facilitation["verify"],
+): Promise<readonly string[]> {
+  const judge = async (each: PaymentRequirements) => verify({ sent: await signEmpty(each) }, each);
+  const { invalidReason, invalidMessage = "without a message" } = await judge(offer);
+  if (ofTerms.has(invalidReason)) return [`${invalidReason}: ${invalidMessage}`];
+  const nothing = { ...offer, amount: "0" };
+  if (!ofAccount.has(invalidReason) || (await judge(nothing)).invalidReason !== reason.simulation) return [];
+  const { name, version } = offer.extra;
+  return [
+    `token ${offer.asset} has another EIP-712 domain than name "${name}", version "${version}"; correct token.name, token.version`,
+  ];
+}
+
+function compareAmounts(a: PaymentRequirements, b: PaymentRequirements): number {
+  return BigInt(a.amount) < BigInt(b.amount) ? -1 : 1;
+}
+
+/** Signs a payment of an account that was made for it, and holds nothing. */
+async function signEmpty(accepted: PaymentRequirements): Promise<PaymentPayload> {
+  const { generatePrivateKey, privateKeyToAccount } = await import("viem/accounts");
+  const scheme = knownSchemes.find(({ name }) => name === accepted.scheme);
+  if (scheme === undefined) throw new TypeError(`a route is sold by the unknown scheme ${accepted.scheme}`);
+  const signer = await scheme.signer(privateKeyToAccount(generatePrivateKey()));
+  return { accepted, ...(await signer.createPaymentPayload(2, accepted)) };
+}
+
+type SettledAssets = Readonly<{ assets?: readonly SettledAsset[] | undefined }>;
+
+/** Explains that the token of an offer has other decimals than prices are converted with; undefined if none has, as far as it is known. */
+export function explainDecimals(
+  { assets = [] }: SettledAssets,
+  offers: readonly Pick<PaymentRequirements, "asset">[],
+): string | undefined {
+  const sold = new Set(offers.map(({ asset }) => asset.toLowerCase()));
+  const other = assets.find(
+    ({ address, decimals = tokenDecimals }) => decimals !== tokenDecimals && sold.has(address.toLowerCase()),
+  );
+  if (other === undefined) return undefined;
+  return `token ${other.address} has ${other.decimals} decimals, and prices are charged in one of ${tokenDecimals}; correct token.address`;
+}
