@@ -54,6 +54,16 @@ const bounds = (minReplicas: number, maxReplicas: number) => ({ spec: { minRepli
 const scale = (before: object, after: object) =>
   findInterruptionByUpdate("kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "gh-facilitator", { before, after });
 
+it("says of a ledger that moves from the database to a file how to keep a second pod from it", () => {
+  const notice = findInterruptionByUpdate("kubernetes:apps/v1:Deployment", "gh-facilitator", {
+    before: inputsBy("a", "RollingUpdate"),
+    after: inputsBy("b", "Recreate"),
+  });
+  expect(notice?.text).toMatch(
+    /its ledger is on a volume.* run `kubectl delete horizontalpodautoscaler facilitator` first\.$/,
+  );
+});
+
 it("says of another number of pods how many there will be, and nothing where it stays", () => {
   expect(scale(bounds(2, 6), bounds(3, 3))).toEqual({
     level: "info",

@@ -156,7 +156,7 @@ export function findInterruptionByUpdate(
   if (changed.length === 0) return undefined;
   const more = changed.length > shownPaths ? ` and ${changed.length - shownPaths} more` : "";
   const because = `because of ${changed.slice(0, shownPaths).join(", ")}${more}`;
-  if (type === deploymentType) return describeRenewal(name, because, after);
+  if (type === deploymentType) return describeRenewal(name, because, [before, after].map(isRecreated));
   return buildWarning(
     `${name} would recreate its pod ${because}: the node stops, for which it is given ` +
       "300 s, and is started again; until then the gateway has no node. Its data stay on their volume. Undo that change, or choose a time for it.",
@@ -175,20 +175,30 @@ function formatBounds(inputs: unknown): string {
 }
 
 /** Describes the change of a Deployment's pods: without a volume, the new pod begins before the old one ends; with one it can't. */
-function describeRenewal(name: string, because: string, after: unknown): Notice {
-  if (getProperty(getProperty(getProperty(after, "spec"), "strategy"), "type") !== "Recreate") {
+function describeRenewal(name: string, because: string, [was, is]: readonly boolean[]): Notice {
+  if (is !== true) {
     return {
       level: "info",
       text: `${name} would be rolled ${because}: a new pod is ready before an old one ends.`,
     };
   }
+  const service = findByEnd(name, missed);
+  // Pulumi deletes what is removed last.
+  const before =
+    was === false
+      ? ` Its autoscaler would start a second pod before it goes: run \`kubectl delete horizontalpodautoscaler ${service?.name}\` first.`
+      : "";
   const why =
-    findByEnd(name, missed)?.row.keeps === "ledger"
+    service?.row.keeps === "ledger"
       ? "because its ledger is on a volume. With databaseUrl it is rolled."
       : "because one pod at a time can have its volume.";
   return buildWarning(
-    `${name} would recreate its pod ${because}: ${describeAbsence(name)} from its stop until the new one is ready, ${why}`,
+    `${name} would recreate its pod ${because}: ${describeAbsence(name)} from its stop until the new one is ready, ${why}${before}`,
   );
+}
+
+function isRecreated(inputs: unknown): boolean {
+  return getProperty(getProperty(getProperty(inputs, "spec"), "strategy"), "type") === "Recreate";
 }
 
 function findPodTemplate(inputs: unknown): unknown {

@@ -37,11 +37,30 @@ function configOf(name: string, change: Readonly<Record<string, unknown>>): Read
 }
 
 const single = "Pulumi.kubernetes.yaml";
+const cloud = {
+  peerLoadBalancer: { className: "service.k8s.aws/nlb", annotations: { "service.beta.kubernetes.io/x": "y" } },
+  hostIp: "peers.example",
+  ingress: {
+    gatewayHost: gatewayApi.gatewayHost,
+    resourceServerHost: gatewayApi.resourceServerHost,
+    className: "alb",
+    sourceCidrs: ["10.0.0.0/16", "2600:1f18::/56"],
+    annotations: { "alb.ingress.kubernetes.io/certificate-arn": "arn:aws:acm:x" },
+    serviceAnnotations: { resourceServer: { "alb.ingress.kubernetes.io/healthcheck-path": "/health" } },
+  },
+};
 const nodePort = { peers: "node-port", hostIp: undefined };
 const stacks: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ["one-node", configOf(single, {})],
   ["signal", configOf(single, { ...nodePort, nodeRestart: "signal", ingress: undefined, gatewayApi, volumeSnapshots })],
   ["host-port", configOf(single, { peers: "host-port", hostIp: undefined, volumeGrowth, restore })],
+  [
+    "cloud",
+    configOf(single, {
+      ...cloud,
+      settings: { sidecar: { gateway: { rateStore: { redisUrl: "redis://[fd00::7]" } } } },
+    }),
+  ],
   ["replicated", configOf("Pulumi.kubernetes-replicated.yaml", { databaseUrl: secrets.databaseUrl })],
 ];
 
