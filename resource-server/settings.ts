@@ -143,7 +143,7 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
     responseBytes: bytes
       .default(1_073_741_824)
       .describe(
-        "Bytes of responses that are kept: beyond it the oldest delivered ones are forgotten, then undelivered ones of expired payments; nothing new is sold while others fill it",
+        "Bytes of responses that are kept: beyond three quarters the oldest delivered ones are forgotten, then undelivered ones of expired payments; while others fill these, only payers with less than a 64th are sold to, and nobody beyond all of it",
       ),
   }),
   auditLog: auditSettings(

@@ -42,6 +42,8 @@ export type ClaimLedger = Readonly<{
   forgetResponses(which: "expired" | "delivered" | "untaken", countMax?: number): Promise<number>;
   /** Bytes of all responses that are kept. */
   responseBytes(): Promise<number>;
+  /** Payers whose responses that are kept have more than so many bytes. */
+  payersAbove(bytes: number): Promise<ReadonlySet<string>>;
   /** Counts the claims by state. */
   count(): Promise<Readonly<Record<string, number>>>;
   /** Forgets claims that ended, or wait for their client, since before `before` (Unix ms) and whose payments expired. */
@@ -109,6 +111,8 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       const [row] = await store.rows(sql.responseBytes);
       return Number(row?.["bytes"] ?? 0);
     },
+    payersAbove: async (bytes) =>
+      new Set((await store.rows(sql.payersAbove, [bytes])).map((row) => String(row["payer"]))),
     async count() {
       const rows = await store.rows(sql.count);
       return Object.fromEntries(rows.map((row) => [String(row["state"]), Number(row["claims"])]));
@@ -169,6 +173,7 @@ function buildClaimSql(nowMs: string) {
         WHERE status IS NOT NULL AND state = $1 AND owner IS NULL AND valid_before < $2 ORDER BY updated_at_ms LIMIT $3)
         AND status IS NOT NULL AND owner IS NULL`,
     responseBytes: "SELECT sum(length(body)) AS bytes FROM claims WHERE status IS NOT NULL",
+    payersAbove: "SELECT payer FROM claims WHERE status IS NOT NULL GROUP BY payer HAVING sum(length(body)) > $1",
     release: `DELETE FROM claims WHERE ${mine} AND state IN ('working', 'settling')`,
     owned: "SELECT network, asset, payer, nonce, state FROM claims WHERE owner = $1 LIMIT $2",
     releaseAbandonedWork: `DELETE FROM claims WHERE state = 'working' AND ${free("$1")}`,

@@ -9,22 +9,29 @@ const response = { status: 200, headers: [], body: new Uint8Array(10) } as const
 it("keeps responses within the limit: of delivered ones the newest, and no room while charged ones fill it that may still be requested", async () => {
   let now = 1_000_000;
   await using ledger = await openTestLedger(":memory:", () => now);
-  const responses = keepResponses({ bytesMax: 25 }, ledger);
-  const keep = async (nonce: string, isDelivered: boolean) => {
-    const claim = createClaim(nonce);
-    await ledger.claim(claim);
-    await ledger.settling(claim.key, response);
-    await ledger.settled(claim.key, settledAnswer);
-    await (isDelivered ? ledger.delivered(claim.key) : ledger.disown(claim.key));
+  const responses = keepResponses({ bytesMax: 40 }, ledger);
+  const keep = async (nonce: string, isDelivered: boolean, payer = createClaim().key.payer) => {
+    const { key, ...claim } = createClaim(nonce);
+    const own = { ...key, payer };
+    await ledger.claim({ ...claim, key: own });
+    await ledger.settling(own, response);
+    await ledger.settled(own, settledAnswer);
+    await (isDelivered ? ledger.delivered(own) : ledger.disown(own));
     now += 1_000;
   };
+  const { payer } = createClaim().key;
+  const look = async () => {
+    await responses.trim();
+    return [await ledger.responseBytes(), responses.hasRoom(payer), responses.hasRoom("another")];
+  };
   for (const nonce of ["0x01", "0x02"]) await keep(nonce, true);
-  await responses.trim();
-  expect([await ledger.responseBytes(), responses.hasRoom()]).toEqual([20, true]);
+  expect(await look()).toEqual([20, true, true]);
   for (const nonce of ["0x03", "0x04", "0x05"]) await keep(nonce, false);
-  await responses.trim();
-  expect([await ledger.responseBytes(), responses.hasRoom()]).toEqual([30, false]);
+  expect(await look()).toEqual([30, true, true]);
+  await keep("0x06", false);
+  expect(await look(), "one payer fills it").toEqual([40, false, true]);
+  await keep("0x07", false, "another");
+  expect(await look(), "no room at all").toEqual([50, false, false]);
   now = 2_001_000;
-  await responses.trim();
-  expect([await ledger.responseBytes(), responses.hasRoom()]).toEqual([0, true]);
+  expect(await look()).toEqual([0, true, true]);
 });

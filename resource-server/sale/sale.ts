@@ -74,7 +74,7 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
   if (requirements === undefined) return { kind: "invalid", reason: noOffer };
   const latest = dependencies.clock() / 1_000 + requirements.maxTimeoutSeconds + clockSkewSeconds;
   if (request.payment.validBefore > latest) return { kind: "invalid", reason: reason.validBefore };
-  if (!dependencies.responses.hasRoom()) return { kind: "busy" };
+  if (!dependencies.responses.hasRoom(key.payer)) return { kind: "busy" };
   const order = { ...request, requirements };
   const refusal = await requestVerdict(order, dependencies);
   if (refusal === undefined) {

@@ -99,6 +99,7 @@ function testKeptResponses(place: () => Promise<LedgerPlace>): void {
     });
     await ledger.delivered(claim.key);
     expect([await ledger.forgetResponses("expired"), await ledger.responseBytes()]).toEqual([0, 3]);
+    expect([...(await ledger.payersAbove(2)), ...(await ledger.payersAbove(3))]).toEqual([claim.key.payer]);
     now = 2_001_000;
     expect(await ledger.acquire(claim.key)).toBeDefined();
     expect(await ledger.forgetResponses("expired"), "it is being delivered").toBe(0);
