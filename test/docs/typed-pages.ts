@@ -9,7 +9,14 @@ const root = join(import.meta.dirname, "../..");
  * finds what the first has started.
  */
 export const readers: readonly (readonly string[])[] = [
-  ["docs/getting-started.md", "docs/http-apis.md", "docs/guides/sell-rpc.md", "docs/guides/pay.md", "docs/lint.md"],
+  [
+    "docs/getting-started.md",
+    "docs/http-apis.md",
+    "docs/guides/sell-rpc.md",
+    "docs/guides/pay.md",
+    "docs/concepts/stock-stack.md",
+    "docs/lint.md",
+  ],
   ["docs/guides/guard-a-node.md", "docs/guides/rpc-on-the-internet.md"],
   ["docs/guides/guard-a-node-with-ops.md"],
 ];
