@@ -68,6 +68,9 @@ it("says so where the cluster can't be asked, instead of failing an update that 
   const kubectl = join(directory, "none");
   const found = await listUnreadyPods({ context: undefined, namespace: "pay", prefix: "gh", kubectl, withinMs: 0 });
   expect(found).toEqual([
-    expect.objectContaining({ service: "all", reason: expect.stringContaining("ENOENT") as string }),
+    expect.objectContaining({
+      service: "all",
+      reason: `${kubectl} is not on the PATH, so nothing was checked; install it (https://kubernetes.io/docs/tasks/tools/)`,
+    }),
   ]);
 });

@@ -125,6 +125,10 @@ function run(program: string, words: readonly string[]): Promise<Readonly<{ stat
     const limits = { timeout: runMs, maxBuffer: outputBytesMax, killSignal: "SIGKILL" } as const;
     execFile(program, words, limits, (error, printed, said) => {
       if (error === null) return resolve({ status: 0, printed });
+      if (error.code === "ENOENT") {
+        const missing = `${program} is not on the PATH, so nothing was checked; install it (https://kubernetes.io/docs/tasks/tools/)`;
+        return resolve({ status: 1, printed: missing });
+      }
       const lines = [printed, said].join("\n").trim();
       return resolve({ status: 1, printed: lines === "" ? error.message : lines });
     });
