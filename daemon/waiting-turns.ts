@@ -1,6 +1,9 @@
 /** Something that waits for its turn, and its caller. */
 type Waiting = Readonly<{ call: Readonly<{ caller: string }> }>;
 
+/** Most tickets that wait, in all and in one caller's queue. */
+export type QueueBounds = Readonly<{ queuedCalls: number; queuedCallsPerCaller: number }>;
+
 /**
  * Calls that wait for something that all callers share. Callers are served by turns and each caller's calls in their order, so that a caller
  * with a thousand calls waiting delays another by one of them. What several callers wait for stands in the queue of each, and is served at the
@@ -19,6 +22,16 @@ export class WaitingTurns<Ticket extends Waiting> {
   /** Number of tickets that wait in one caller's queue. */
   sizeOf(caller: string): number {
     return this.#byCaller.get(caller)?.size ?? 0;
+  }
+
+  /** Whether a caller may not add a ticket. */
+  isFull(caller: string, { queuedCalls, queuedCallsPerCaller }: QueueBounds): boolean {
+    return this.size >= queuedCalls || this.sizeOf(caller) >= queuedCallsPerCaller;
+  }
+
+  /** Returns the first in one caller's queue. */
+  first(caller: string): Ticket | undefined {
+    return this.#byCaller.get(caller)?.values().next().value;
   }
 
   has(ticket: Ticket): boolean {

@@ -17,7 +17,10 @@ export const rpcCodes = {
 /** The lowest and the highest code that JSON-RPC 2.0 reserves for the protocol and for servers. */
 export const reservedCodes = { lowest: -32_768, highest: -32_000 } as const;
 
-/** The gateway's own errors. Texts are geth's where geth has one, because clients match on them. */
+/**
+ * The gateway's own errors. Texts are geth's where geth has one, because clients match on them. What may be retried unchanged says "rate limit": a client
+ * that gets it in a batch, with HTTP 200, looks for that (Subsquid's and alloy's do).
+ */
 export const rpcErrors = {
   parse: { code: rpcCodes.parse, message: "parse error" },
   invalidRequest: { code: rpcCodes.invalidRequest, message: "invalid request" },
@@ -32,7 +35,7 @@ export const rpcErrors = {
   responseTooLarge: { code: rpcCodes.responseTooLarge, message: "response too large" },
   nodeUnavailable: { code: rpcCodes.internal, message: "the node does not answer; try again later" },
   badAnswer: { code: rpcCodes.internal, message: "the node's answer is not JSON-RPC; try again later" },
-  nodeLimits: { code: rpcCodes.limitExceeded, message: "the node limits the rate of calls; try again later" },
+  nodeLimits: { code: rpcCodes.limitExceeded, message: "rate limit exceeded: the node limits calls; try again later" },
   anotherChain: {
     code: rpcCodes.internal,
     message: "the node is on another chain than this endpoint; try again later",
@@ -43,13 +46,13 @@ export const rpcErrors = {
   },
   nodeBehind: { code: rpcCodes.internal, message: "the node is behind the chain's head; try again later" },
   headUnknown: { code: rpcCodes.internal, message: "the head of the chain is not known yet; try again later" },
-  queueFull: { code: rpcCodes.limitExceeded, message: "too many calls wait for the node; try again later" },
+  queueFull: { code: rpcCodes.limitExceeded, message: "rate limit exceeded: too many calls wait; try again later" },
   tooMuchHeld: {
     code: rpcCodes.limitExceeded,
     message:
       "too much is held in memory for this client, or for all; take the answers that wait, request less at a time, or try again later",
   },
-  overload: { code: rpcCodes.limitExceeded, message: "too much load; try again later" },
+  overload: { code: rpcCodes.limitExceeded, message: "rate limit exceeded: too much load; try again later" },
   tooManyUpstreamSubscriptions: {
     code: rpcCodes.limitExceeded,
     message: "too many different subscriptions; try again later",
@@ -69,6 +72,11 @@ export const nodeFailureErrors = {
 
 /** Reason for which a call to the node failed; `slowReader`: the client did not take its answer, and other callers needed the connection. */
 export type NodeFailure = keyof typeof nodeFailureErrors;
+
+/** Returns the seconds after which to send a call again that failed because too many came; undefined for any other failure. */
+export function findRetryAfterSeconds(failure: NodeFailure): number | undefined {
+  return failure === "queueFull" || failure === "limited" ? 1 : undefined;
+}
 
 /** Errors that a client gets in place of an answer that could not be collected whole. */
 export const collectionErrors = {
@@ -127,9 +135,10 @@ export function rateExceeded(seconds: number): RpcError {
   return { code: rpcCodes.limitExceeded, message: `rate limit exceeded; try again in ${seconds} s` };
 }
 
-/** Error for a caller that has `limit` calls in flight. */
-export function tooManyCalls(limit: number): RpcError {
-  return { code: rpcCodes.limitExceeded, message: `more than ${limit} calls at a time; try again later` };
+/** Error for a call that waited in vain for one of the `limit` that its caller may have in flight. */
+export function tooManyCalls(limit: number, seconds: number): RpcError {
+  const message = `rate limit exceeded: more than ${limit} calls at a time; try again in ${seconds} s`;
+  return { code: rpcCodes.limitExceeded, message };
 }
 
 /** Error for a client that has `limit` subscriptions. */

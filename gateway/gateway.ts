@@ -90,7 +90,7 @@ export async function startGateway(
   const upstream = starting.use(
     startNode(settings, { ...node, head, cache, policy, gapEnded: createGapCounter(metrics), log, now, turns }),
   );
-  const gate = createLoadGate({ loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
+  const gate = createLoadGate(settings.upstream, { loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
   const counted = createPrometheusMeter(metrics);
   const meter = withBusySignal(
     withAccessLog(counted, () => policy().settings.accessLog, { log, random: Math.random }),
@@ -169,7 +169,7 @@ type Shown = Readonly<{
 function showGauges(metrics: Registry, { gate, memory, upstream, cache, listeners, head }: Shown): void {
   registerGauges(metrics, {
     callsInFlight: gate.callsInFlight,
-    callsWaiting: () => upstream.pool.waiting,
+    callsWaiting: () => upstream.pool.waiting + gate.callsWaiting(),
     heldBytes: () => memory.bytes,
     cacheBytes: cache.bytes,
     cacheEntries: cache.entries,

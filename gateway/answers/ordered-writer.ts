@@ -24,6 +24,8 @@ export type OrderedWriterDependencies = Readonly<{
   memory: HeldBytes;
   /** Bounds the entries by replacing those that do not fit; without it, whoever puts them checks `bytes`. */
   room?: Readonly<{ limitBytes: number; entryWithout: (place: number) => string }>;
+  /** Returns the seconds after which to come again if a limit made all entries so far: they are sent whole then, as such an answer. */
+  retryAfterSeconds?: () => number | undefined;
   /** Called once, before the last of the answer is sent. */
   ending?: () => void;
 }>;
@@ -118,7 +120,8 @@ export class OrderedWriter {
     if (this.#isOver) return true;
     if (this.#isHeld) return false;
     if (this.#turn < this.#options.places) {
-      if (this.#unsentBytes >= streamFromBytes) this.#stream(undefined);
+      const isLong = this.#unsentBytes >= streamFromBytes;
+      if (isLong && this.#dependencies.retryAfterSeconds?.() === undefined) this.#stream(undefined);
       return !this.#isHeld;
     }
     if (this.#hasBegun || this.#unsentParts.length > 0) this.#finish();
@@ -179,6 +182,7 @@ export class OrderedWriter {
     sink.text(
       this.#writtenBytes === 0 ? this.#options.empty : this.#unsent + this.#options.tail,
       this.#source ?? "gateway",
+      this.#dependencies.retryAfterSeconds?.(),
     );
   }
 

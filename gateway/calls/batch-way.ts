@@ -1,7 +1,8 @@
 import { fallbackTier, type Caller } from "../callers/caller.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import type { LoadGate } from "../limits/load-gate.ts";
+import type { CallGate, LoadGate, LoadRefusal } from "../limits/load-gate.ts";
 import type { Policy } from "../policy.ts";
+import type { PolicySettings, Tier } from "../settings/policy.ts";
 import type { NodeBatch, NodeBatches } from "../upstream/node-batches.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { AnswerFlow } from "../answers/answer-sink.ts";
@@ -15,7 +16,13 @@ const nodeBatchesAtOnce = 4;
 
 /** Way of one client's batch to the node. */
 export type BatchWay = Pick<BatchLimits, "ahead"> &
-  Readonly<{ toNode: NodeBatch; batch: NonNullable<CallContext["batch"]>; isTogether: () => boolean }>;
+  Readonly<{
+    toNode: NodeBatch;
+    batch: NonNullable<CallContext["batch"]>;
+    isTogether: () => boolean;
+    /** Sets what goes on with the batch after `ahead` let no call start. */
+    onResume: (goOn: () => void) => void;
+  }>;
 
 /**
  * Chooses the way of a batch's calls to the node. Reads go together, in up to four batches at a time; heavy calls alone, `batchParallel` at a
@@ -29,16 +36,19 @@ export function chooseBatchWay(
 ): BatchWay {
   const parallel = Math.min(limits.batchParallel, (tiers.get(tierName) ?? fallbackTier).concurrency);
   const toNode = nodeBatches.open(key);
-  const together = nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel);
+  const together = Math.max(parallel, nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel));
+  const batchGate = new BatchGate(gate, Math.ceil(together / parallel));
   return {
     toNode,
     isTogether: () => nodeBatches.items(key) > 1,
-    batch: { sender: toNode, gate: createBatchGate(gate, parallel) },
+    batch: { sender: toNode, gate: batchGate },
+    onResume: (goOn) => batchGate.onResume(goOn),
     ahead: (call: Call | BadCall) => {
+      if (batchGate.isWaiting) return 0;
       const method = isBad(call) ? undefined : catalogue.get(call.method);
       if (method === undefined) return parallel;
       if (method.answeredBy === "node" && !method.repeatable) return "inTurn";
-      return isBatchable(method, overload) ? Math.max(parallel, together) : parallel;
+      return isBatchable(method, overload) ? together : parallel;
     },
   };
 }
@@ -51,30 +61,88 @@ export function beginInTurn(turns: SharedTurns, caller: string, begin: () => Ans
 }
 
 /**
- * Lets in the calls of one client's batch that go to the node in batches: up to `places` of them take a place among the calls in flight, the
- * other ones go with them. So a batch takes no more of its caller's places than if its calls went alone.
+ * Lets in the calls of one client's batch that go to the node in batches: each place that the batch takes among its caller's calls in flight
+ * carries `callsPerPlace` of them. A batch without a place waits for one in its caller's queue. One that has places waits for its own calls only,
+ * and leaves all places but one, as its calls end, to others that wait.
  */
-function createBatchGate(gate: LoadGate, places: number): LoadGate {
-  let taken = 0;
-  let passengers = 0;
-  return {
-    callsInFlight: gate.callsInFlight,
-    enter: (caller, tier, costUnits, overload) => {
-      if (taken >= places) {
-        passengers += 1;
-        return undefined;
-      }
-      const refusal = gate.enter(caller, tier, costUnits, overload);
-      if (refusal === undefined) taken += 1;
-      return refusal;
-    },
-    leave: (caller, costUnits, overload) => {
-      if (passengers > 0) {
-        passengers -= 1;
-        return;
-      }
-      taken -= 1;
-      gate.leave(caller, costUnits, overload);
-    },
-  };
+class BatchGate implements CallGate {
+  readonly #gate: LoadGate;
+  readonly #callsPerPlace: number;
+  readonly #waiting = new Set<(mayEnter: boolean) => void>();
+  #leaveQueue: (() => void) | undefined;
+  #hasGivenUp = false;
+  #isResuming = false;
+  #places = 0;
+  #calls = 0;
+  #resumed: (() => void) | undefined;
+
+  constructor(gate: LoadGate, callsPerPlace: number) {
+    this.#gate = gate;
+    this.#callsPerPlace = callsPerPlace;
+  }
+
+  /** Whether calls of the batch wait: until then no other starts. */
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Sets what goes on with the batch after calls waited. */
+  onResume(goOn: () => void): void {
+    this.#resumed = goOn;
+  }
+
+  enter(caller: string, tier: Tier, costUnits: number, overload: PolicySettings["overload"]): LoadRefusal | undefined {
+    if (!this.#hasRoom(caller)) {
+      const refusal = this.#gate.enter(caller, tier, costUnits, overload);
+      if (refusal !== undefined) return refusal;
+      this.#places += 1;
+    }
+    this.#calls += 1;
+    return undefined;
+  }
+
+  leave(caller: string, costUnits: number, overload: PolicySettings["overload"]): void {
+    this.#calls -= 1;
+    if (this.#calls <= (this.#places - 1) * this.#callsPerPlace) {
+      this.#places -= 1;
+      this.#gate.leave(caller, costUnits, overload);
+    }
+    if (!this.isWaiting || this.#leaveQueue !== undefined || this.#isResuming) return;
+    this.#isResuming = true;
+    queueMicrotask(() => this.#resume(true));
+  }
+
+  wait(
+    caller: string,
+    tier: Tier,
+    overload: PolicySettings["overload"],
+    proceed: (mayEnter: boolean) => void,
+  ): (() => void) | undefined {
+    if (this.#places === 0 && this.#leaveQueue === undefined) {
+      if (this.#hasGivenUp) return undefined;
+      this.#leaveQueue = this.#gate.wait(caller, tier, overload, (mayEnter) => this.#resume(mayEnter));
+      if (this.#leaveQueue === undefined) return undefined;
+    }
+    this.#waiting.add(proceed);
+    return () => {
+      this.#waiting.delete(proceed);
+      if (!this.isWaiting) this.#leaveQueue?.();
+    };
+  }
+
+  #hasRoom(caller: string): boolean {
+    const places = this.#places > 1 && this.#gate.isAwaited(caller) ? this.#places - 1 : this.#places;
+    return this.#calls < places * this.#callsPerPlace;
+  }
+
+  #resume(mayEnter: boolean): void {
+    this.#isResuming = false;
+    this.#leaveQueue = undefined;
+    // The others need not wait as long again each.
+    this.#hasGivenUp ||= !mayEnter;
+    const all = [...this.#waiting];
+    this.#waiting.clear();
+    for (const proceed of all) proceed(mayEnter);
+    this.#resumed?.();
+  }
 }

@@ -33,12 +33,14 @@ export type BatchDependencies = Readonly<{
   plainReads?: ((receiver: RunReceiver) => PlainReads) | undefined;
   /** Gathers calls that are started one after another into one batch to the node, even over several turns. */
   toNode: Pick<NodeBatch, "gather" | "release">;
+  /** Sets what goes on with the batch after `ahead` let no call start. */
+  onResume?: (goOn: () => void) => void;
 }>;
 
 /**
  * Answers the calls of a batch, in their order; those that finish early wait for their turn, and no call starts further ahead than it may.
  * Calls that are answered at once are left for a later turn of the event loop if they take too long together. Notifications are run and
- * have no entry; if nothing has an entry the answer is empty text. Answers beyond `responseBytes` are replaced by errors, as geth does it.
+ * have no entry; if nothing has an entry the answer is empty text. If limits refused all that have one, the answer is a limit's. Answers beyond `responseBytes` are replaced by errors, as geth does it.
  */
 export function runBatch(
   calls: readonly (Call | BadCall)[],
@@ -46,6 +48,7 @@ export function runBatch(
   dependencies: BatchDependencies,
 ): AnswerFlow {
   const run = new BatchRun(calls, limits, dependencies);
+  dependencies.onResume?.(() => run.goOn());
   run.goOn();
   return run;
 }
@@ -66,6 +69,9 @@ class BatchRun implements AnswerFlow, RunReceiver {
   #firstAfterTurn = 0;
   #isCancelled = false;
   #isRunning = false;
+  /** Whether an entry is anything but a limit's refusal, and the longest time that those ask for. */
+  #isServed = false;
+  #retryAfterSeconds: number | undefined;
 
   constructor(calls: readonly (Call | BadCall)[], limits: BatchLimits, dependencies: BatchDependencies) {
     const { sink, memory, plainReads } = dependencies;
@@ -79,7 +85,12 @@ class BatchRun implements AnswerFlow, RunReceiver {
     const entryWithout = (place: number) => formatEntry(calls[place]?.id, "tooLong");
     this.#writer = new OrderedWriter(
       { places: calls.length, head: "[", tail: "]", empty: "" },
-      { sink, memory: this.memory, room: { limitBytes: limits.responseBytes, entryWithout } },
+      {
+        sink,
+        memory: this.memory,
+        room: { limitBytes: limits.responseBytes, entryWithout },
+        retryAfterSeconds: () => (this.#isServed ? undefined : this.#retryAfterSeconds),
+      },
     );
   }
 
@@ -105,6 +116,9 @@ class BatchRun implements AnswerFlow, RunReceiver {
     this.#settled[place] = 1;
     const source = typeof answer === "string" ? "gateway" : answer.source;
     const entry = formatEntry(this.#calls[place]?.id, answer);
+    const retryAfterSeconds = typeof answer === "string" ? undefined : answer.retryAfterSeconds;
+    if (retryAfterSeconds === undefined) this.#isServed ||= entry !== "";
+    else this.#retryAfterSeconds = Math.max(retryAfterSeconds, this.#retryAfterSeconds ?? 0);
     this.#writer.put(place, entry, entry === "" ? undefined : source);
     this.goOn();
   }
@@ -116,6 +130,7 @@ class BatchRun implements AnswerFlow, RunReceiver {
   receiveRun(text: string, first: number, count: number): void {
     this.#flows.fill(undefined, first, first + count);
     this.#settled.fill(1, first, first + count);
+    this.#isServed = true;
     this.#writer.putRun(text, count, "node");
     this.goOn();
   }
@@ -124,6 +139,7 @@ class BatchRun implements AnswerFlow, RunReceiver {
     this.#flows[place] = undefined;
     this.#settled[place] = 1;
     const hasEntry = this.#calls[place]?.id !== undefined;
+    this.#isServed ||= hasEntry;
     this.#writer.put(place, hasEntry ? withoutEnd(parts) : "", hasEntry ? source : undefined);
     this.goOn();
   }

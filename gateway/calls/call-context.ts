@@ -1,5 +1,5 @@
 import type { Caller } from "../callers/caller.ts";
-import type { LoadGate } from "../limits/load-gate.ts";
+import type { CallGate } from "../limits/load-gate.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { CallTrace } from "../observe/tracing.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
@@ -26,5 +26,5 @@ export type CallContext = MessageContext &
     /** Trace of a single call, or of one of a batch, if traces are made. */
     trace?: CallTrace | undefined;
     /** The batch that the calls came in, as far as they share their way to the node. */
-    batch?: Readonly<{ sender: NodeSender; gate: LoadGate }> | undefined;
+    batch?: Readonly<{ sender: NodeSender; gate: CallGate }> | undefined;
   }>;

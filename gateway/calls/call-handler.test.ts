@@ -35,7 +35,7 @@ describe("a range in pieces", () => {
         waitFor: () => undefined,
         owe: () => undefined,
       },
-      gate: createLoadGate({ loopDelayMs: () => 0 }),
+      gate: createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),
       head,
       checks: rememberChecks(),
       reads: {

@@ -26,7 +26,7 @@ function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
         waitFor: () => undefined,
         owe: (_key, costUnits) => void owed.push(costUnits),
       },
-      gate: createLoadGate({ loopDelayMs: () => 0 }),
+      gate: createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),
       head: createHead({ staleAfterMs: 1_000 }, { now, wallClock: now }),
       checks: rememberChecks(),
       reads: { cached: () => undefined, lasting: () => undefined, read: () => finishedFlow },

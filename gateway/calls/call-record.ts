@@ -3,7 +3,7 @@ import type { Method } from "../catalogue/method.ts";
 import { never, defineNodeMethod } from "../catalogue/method-parts.ts";
 import type { NodeFailure } from "../errors.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import type { LoadGate, LoadRefusal } from "../limits/load-gate.ts";
+import type { CallGate, LoadRefusal } from "../limits/load-gate.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { CallOutcome } from "../observe/meter.ts";
 import type { Policy } from "../policy.ts";
@@ -60,7 +60,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   #answerBytes = 0;
   #chargedKiB = 0;
   /** The gate that let the call to the node, and the time of that. */
-  #gate: LoadGate | undefined;
+  #gate: CallGate | undefined;
   #requestedAt = 0;
   #heldBytes = 0;
   #hasLeft = false;
@@ -118,7 +118,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   }
 
   /** Lets the call to the node if a gate has room for it. It releases its place when it is `done`, or by `leave`. */
-  enter(gate: LoadGate): LoadRefusal | undefined {
+  enter(gate: CallGate): LoadRefusal | undefined {
     const { dependencies, policy, context } = this;
     const refusal = gate.enter(this.caller, this.tier, this.method.costUnits, policy.settings.overload);
     if (refusal !== undefined) return refusal;
@@ -129,7 +129,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   }
 
   /** Takes over the place of a call that a gate let to the node. */
-  takeOver(gate: LoadGate, requestedAt: number): void {
+  takeOver(gate: CallGate, requestedAt: number): void {
     this.#gate = gate;
     this.#requestedAt = requestedAt;
   }

@@ -39,7 +39,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
   const waiting: (() => void)[] = [];
   const head = createHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
   head.advance({ number: 1_000n, hash: '"0x1"' });
-  const gate = createLoadGate({ loopDelayMs: () => 0 });
+  const gate = createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
   const passed: string[] = [];
   const calls = {
     policy: () => policy,

@@ -62,6 +62,7 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
             ? undefined
             : (receiver) => new PlainReads(plainReads, context, { ...way, gate: way.batch.gate }, receiver),
         toNode: way.toNode,
+        onResume: way.onResume,
       },
     );
     return trace === undefined ? flow : new EndingFlow(flow, trace.end);

@@ -61,7 +61,7 @@ function startGateway(isPlain: boolean) {
   };
   const cache = createAnswerCache({ totalBytes: 1e6, entryBytes: 1e5 });
   const reads = createNodeReads({ enabled: true, coalesce: true, entryBytes: 1e5 }, { pool, cache, head });
-  const gate = createLoadGate({ loopDelayMs: () => 0 });
+  const gate = createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
   const limiter = createProcessRateLimiter({ clients: 10 }, { now });
   const calls = {
     policy: () => policy,

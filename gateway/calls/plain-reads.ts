@@ -5,7 +5,7 @@ import type { ChainHead } from "../chain/head.ts";
 import { UsualCall } from "../json-rpc/usual-call.ts";
 import type { BadCall, Call } from "../json-rpc/call.ts";
 import { copyText, readAnswer } from "../json-rpc/read-answer.ts";
-import type { LoadGate } from "../limits/load-gate.ts";
+import type { CallGate } from "../limits/load-gate.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import { deriveCacheLifetime, deriveHeadLifetime, type CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
@@ -25,7 +25,7 @@ import { PlainRead, type PlainReadOwner } from "./plain-read.ts";
 export type PlainReadsDependencies = CallDependencies & Readonly<{ plain: PlainNodeReads }>;
 
 /** The way of one client's batch to the node. */
-export type PlainWay = Readonly<{ toNode: NodeBatch; gate: LoadGate; isTogether: () => boolean }>;
+export type PlainWay = Readonly<{ toNode: NodeBatch; gate: CallGate; isTogether: () => boolean }>;
 
 /**
  * The plain reads of one client's batch: what a batch is mostly made of, calls that are in order, cost what their method costs, and go to the node

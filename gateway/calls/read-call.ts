@@ -3,10 +3,12 @@ import type { Method } from "../catalogue/method.ts";
 import { isBad } from "../json-rpc/call.ts";
 import { formatResultAnswer } from "../json-rpc/read-answer.ts";
 import { rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
+import type { CallGate, LoadRefusal } from "../limits/load-gate.ts";
 import type { PolicySettings } from "../settings/policy.ts";
 import { finishedFlow, type AnswerFlow } from "../answers/answer-sink.ts";
-import { refuseCall, answerWithoutNode } from "./call-end.ts";
+import { EndingFlow, refuseCall, answerWithoutNode } from "./call-end.ts";
 import type { CallRecord } from "./call-record.ts";
+import { LateFlow } from "./late-flow.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
 import { readSplit } from "../reads/split-read.ts";
 
@@ -26,19 +28,28 @@ export function readOne(record: CallRecord, params: string, key: string): Answer
   }
   if (unfit !== undefined) return answerWithoutNode(record, unfit);
   const batch = isBatchable(method, overload) ? context.batch : undefined;
-  const refusal = record.enter(batch?.gate ?? dependencies.gate);
-  if (refusal === "concurrency") {
-    return refuseCall(record, tooManyCalls(record.tier.concurrency), 1, "concurrency");
-  }
-  if (refusal === "overload") {
-    return refuseCall(record, rpcErrors.overload, overload.retryAfterSeconds, "overload");
-  }
+  const gate = batch?.gate ?? dependencies.gate;
+  const refusal = record.enter(gate);
+  if (refusal !== undefined) return waitOrRefuse(record, refusal, gate, () => readOne(record, params, key));
   record.params = params;
   // Parameters that were checked may be written another way.
   if (!isBad(call) && call.method === method.name && call.params === params) record.wire = call.wire;
   record.key = key;
   record.sender = batch?.sender;
   return reads.read(record);
+}
+
+/** Has a call wait for a place among its caller's calls in flight, or refuses it. */
+function waitOrRefuse(record: CallRecord, refusal: LoadRefusal, gate: CallGate, retry: () => AnswerFlow): AnswerFlow {
+  const { caller, tier, policy } = record;
+  const { overload } = policy.settings;
+  const { retryAfterSeconds } = overload;
+  if (refusal === "overload") return refuseCall(record, rpcErrors.overload, retryAfterSeconds, "overload");
+  const refuse = () =>
+    refuseCall(record, tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, refusal);
+  const flow = new LateFlow();
+  const leaveQueue = gate.wait(caller, tier, overload, (mayEnter) => flow.begin(mayEnter ? retry : refuse));
+  return leaveQueue === undefined ? refuse() : new EndingFlow(flow, leaveQueue);
 }
 
 /**
@@ -77,9 +88,9 @@ export function readInPieces(record: CallRecord, pieces: readonly string[]): Ans
   const unfit = explainUnfit(record);
   if (unfit !== undefined) return answerWithoutNode(record, unfit);
   const { reads, gate } = record.dependencies;
-  const { overload, ranges, limits } = record.policy.settings;
+  const { ranges, limits } = record.policy.settings;
   const refusal = record.enter(gate);
-  if (refusal !== undefined) return refuseCall(record, rpcErrors.overload, overload.retryAfterSeconds, refusal);
+  if (refusal !== undefined) return waitOrRefuse(record, refusal, gate, () => readInPieces(record, pieces));
   const options = { pieces, parallel: ranges.splitParallel, limitBytes: limits.batchResponseBytes };
   return readSplit(options, { read: record, reads }, (outcome) => {
     record.leave();

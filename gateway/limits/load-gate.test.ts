@@ -12,7 +12,7 @@ function startGate(bounds: Readonly<Record<string, number>> = {}, loopDelayMs = 
     tiers: { public: { ...limitlessTier, concurrency: 2 } },
     overload: bounds,
   });
-  const gate = createLoadGate({ loopDelayMs: () => loopDelayMs });
+  const gate = createLoadGate(testSettings().upstream, { loopDelayMs: () => loopDelayMs });
   return {
     enter: (caller: string, costUnits = light) => gate.enter(caller, tiers["public"]!, costUnits, overload),
     leave: (caller: string, costUnits = light) => gate.leave(caller, costUnits, overload),

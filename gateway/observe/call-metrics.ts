@@ -135,8 +135,16 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
         else this.set(value);
       },
     });
-  gauge("calls_in_flight", "Calls to the node under way.", sources.callsInFlight);
-  gauge("calls_waiting", "Calls that wait for a connection to the node.", sources.callsWaiting);
+  gauge(
+    "calls_in_flight",
+    "Calls to the node under way; reads of a batch that go together count as one in 25.",
+    sources.callsInFlight,
+  );
+  gauge(
+    "calls_waiting",
+    "Calls that wait for a connection to the node, or for others of their caller.",
+    sources.callsWaiting,
+  );
   gauge(
     "held_bytes",
     "Bytes held in memory for clients: requests that are not whole, calls under way, answers that wait to be taken.",

@@ -1,6 +1,6 @@
 import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import type { Method } from "../catalogue/method.ts";
-import { type NodeFailure, nodeFailureErrors } from "../errors.ts";
+import { findRetryAfterSeconds, type NodeFailure, nodeFailureErrors } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
@@ -66,10 +66,12 @@ export class PassThrough implements AnswerSink {
   }
 
   fail(failure: NodeFailure): void {
-    const { id, sink } = this.#read;
+    if (!this.#hasBegun) {
+      passFailure(this.#read, failure);
+      return;
+    }
     this.#read.done(failure);
-    if (this.#hasBegun) sink.fail(failure);
-    else sink.text(formatErrorAnswer(id, nodeFailureErrors[failure]), "gateway");
+    this.#read.sink.fail(failure);
   }
 }
 
@@ -80,6 +82,8 @@ export function notify(read: NodeRead, text: string, outcome: ReadOutcome, sourc
 }
 
 /** Answers a read with the node's failure, and ends it. */
-export function passFailure(read: NodeRead, failure: NodeFailure): void {
-  notify(read, formatErrorAnswer(read.id, nodeFailureErrors[failure]), failure, "gateway");
+export function passFailure(read: Pick<NodeRead, "id" | "sink" | "done">, failure: NodeFailure): void {
+  read.done(failure);
+  const text = formatErrorAnswer(read.id, nodeFailureErrors[failure]);
+  read.sink.text(text, "gateway", findRetryAfterSeconds(failure));
 }

@@ -1,9 +1,9 @@
-import { nodeFailureErrors, type NodeFailure } from "../errors.ts";
+import type { NodeFailure } from "../errors.ts";
 import { isAt } from "../json-rpc/json-scanner.ts";
-import { formatErrorJsonAnswer, formatErrorAnswer, formatResultAnswer, readAnswer } from "../json-rpc/read-answer.ts";
+import { formatErrorJsonAnswer, formatResultAnswer, readAnswer } from "../json-rpc/read-answer.ts";
 import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
-import { PassThrough, type NodeRead } from "./node-read.ts";
+import { passFailure, PassThrough, type NodeRead } from "./node-read.ts";
 
 /** The id under which a call travels whose own might come back written another way. */
 export const carriedId = "1";
@@ -92,8 +92,6 @@ export class RenamedAnswer implements AnswerSink {
   }
 
   #failed(failure: NodeFailure): void {
-    const { id, sink } = this.#read;
-    this.#read.done(failure);
-    sink.text(formatErrorAnswer(id, nodeFailureErrors[failure]), "gateway");
+    passFailure(this.#read, failure);
   }
 }

@@ -125,10 +125,14 @@ const upstreamSection = section({
     .describe(
       "Connections to the node whose answers may wait for clients to take them; with one more, the caller with the most loses the one that has waited longest",
     ),
-  queuedCalls: positiveInteger.default(4_096).describe("Calls that may wait for a connection to the node"),
+  queuedCalls: positiveInteger
+    .default(4_096)
+    .describe("Calls that may wait for a connection to the node, and as many for others of their callers"),
   queuedCallsPerCaller: positiveInteger
     .default(1_024)
-    .describe("Calls of one caller that may wait for a connection to the node; callers are served by turns"),
+    .describe(
+      "Calls of one caller that may wait for a connection to the node, and for its others; callers are served by turns",
+    ),
   connectTimeoutMs: milliseconds.default(2_000).describe("How long connecting to the node may take"),
   idleTimeoutMs: milliseconds
     .default(4_000)

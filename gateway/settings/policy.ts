@@ -180,6 +180,11 @@ const limits = section({
 });
 
 const overload = section({
+  waitMs: milliseconds
+    .default(5_000)
+    .describe(
+      "How long a call waits while its caller has as many in flight as its tier's concurrency; then it is refused",
+    ),
   callsInFlight: positiveInteger.default(2_048).describe("Calls to the node under way, from which all are refused"),
   heavyCallsInFlight: positiveInteger
     .default(256)

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
+import { pause } from "#daemon/time.ts";
 import { splitElements } from "../json-rpc/read-object.ts";
 import { answerBatchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
 
@@ -28,6 +29,8 @@ export type FakeNode = AsyncDisposable &
     batches: number[];
     /** Sets how batches are answered from now on; undefined: as geth does. */
     answerBatches: (habit: BatchHabit | undefined) => void;
+    /** Sets how long each answer takes. */
+    delay: (ms: number) => void;
     /** Makes a block the head, in place of those from its number on, and notifies subscribers; without `fields` it has no time. */
     newHead: (number: number, hash?: string, fields?: Readonly<{ timestamp: string }>) => void;
     /** Sends a notification of every `logs` subscription. */
@@ -48,12 +51,19 @@ type State = {
   behaviour: NodeBehaviour;
   batchHabit: BatchHabit | undefined;
   isTaking: boolean;
+  delayMs: number;
 };
 
 /** Starts a fake node on free ports; its head is block 1000. */
 export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<FakeNode> {
   const httpLimits = { ...gethLimits, ...given };
-  const state: State = { head: buildBlock(1_000), behaviour: () => "0x1", batchHabit: undefined, isTaking: true };
+  const state: State = {
+    head: buildBlock(1_000),
+    behaviour: () => "0x1",
+    batchHabit: undefined,
+    isTaking: true,
+    delayMs: 0,
+  };
   const chain = new Map([[1_000, state.head]]);
   const requests: NodeRequest[] = [];
   const builtIn = (method: string, params: readonly unknown[]) => {
@@ -66,7 +76,7 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
   const answerTo = createBodyAnswer({ state, httpLimits, builtIn, requests, batches });
   const server = createServer((request, response) => {
     if (!state.isTaking) return void response.destroy();
-    return void answerAsGeth(request, response, { httpLimits, answerTo });
+    return void answerAsGeth(request, response, { state, httpLimits, answerTo });
   });
   const link = serveSubscriptions(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -81,6 +91,9 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
     batches,
     answerBatches: (habit) => {
       state.batchHabit = habit;
+    },
+    delay: (ms) => {
+      state.delayMs = ms;
     },
     newHead: (number, hash, fields) => {
       state.head = { ...buildBlock(number, hash, chain.get(number - 1)?.hash), ...fields };
@@ -145,10 +158,11 @@ function createBodyAnswer({ state, httpLimits, builtIn, requests, batches }: Ans
 async function answerAsGeth(
   request: IncomingMessage,
   response: ServerResponse,
-  { httpLimits, answerTo }: Readonly<{ httpLimits: HttpLimits; answerTo: BodyAnswer }>,
+  { state, httpLimits, answerTo }: Readonly<{ state: State; httpLimits: HttpLimits; answerTo: BodyAnswer }>,
 ): Promise<void> {
   const raw = await readAsGeth(request, response, httpLimits);
   if (raw === undefined) return;
+  if (state.delayMs > 0) await pause(state.delayMs);
   const text = answerTo(raw, response);
   if (text !== byHand) sendAsGeth(request, response, text);
 }

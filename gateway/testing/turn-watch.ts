@@ -60,7 +60,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const calls = {
     policy: () => policy,
     limiter: createProcessRateLimiter({ clients: 10 }, { now }),
-    gate: createLoadGate({ loopDelayMs: () => 0 }),
+    gate: createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),
     head,
     checks: rememberChecks(),
     reads,

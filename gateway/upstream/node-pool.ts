@@ -8,20 +8,19 @@ import { FairShares } from "#daemon/fair-shares.ts";
 import { HeldConnections } from "./held-connections.ts";
 import { NodeConnection } from "./node-connection.ts";
 import { NodeTicket } from "./node-ticket.ts";
-import { WaitingTurns } from "#daemon/waiting-turns.ts";
+import { type QueueBounds, WaitingTurns } from "#daemon/waiting-turns.ts";
 
 /** Bounds of the pool. */
-export type NodePoolOptions = Readonly<{
-  httpUrl: string;
-  connections: number;
-  queuedCalls: number;
-  queuedCallsPerCaller: number;
-  /** Connections whose answers may wait for clients to take them. */
-  heldConnections: number;
-  connectTimeoutMs: number;
-  idleTimeoutMs: number;
-  responseBytes: () => number;
-}>;
+export type NodePoolOptions = QueueBounds &
+  Readonly<{
+    httpUrl: string;
+    connections: number;
+    /** Connections whose answers may wait for clients to take them. */
+    heldConnections: number;
+    connectTimeoutMs: number;
+    idleTimeoutMs: number;
+    responseBytes: () => number;
+  }>;
 
 /** Answers in several reads that are put together at a time, as a rule: memory for so many of each size is kept. */
 const gatheredAtOnce = 16;
@@ -83,7 +82,7 @@ export class NodePool implements Disposable {
     const ticket = new NodeTicket(call, this.#queue);
     const connection = this.#shares.mayAcquire(call.caller) ? (this.#idle.pop() ?? this.#connect()) : undefined;
     if (connection !== undefined) this.#start(ticket, connection);
-    else if (this.#isFull(call.caller)) call.sink.fail("queueFull");
+    else if (this.#waiting.isFull(call.caller, this.#options)) call.sink.fail("queueFull");
     else {
       ticket.waitsUntil = this.#deadlineIn(call.timeoutMs);
       this.#waiting.add(ticket);
@@ -170,11 +169,6 @@ export class NodePool implements Disposable {
       ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
       this.#waiting.add(ticket);
     }
-  }
-
-  #isFull(caller: string): boolean {
-    const { queuedCalls, queuedCallsPerCaller } = this.#options;
-    return this.#waiting.size >= queuedCalls || this.#waiting.sizeOf(caller) >= queuedCallsPerCaller;
   }
 
   /** Returns the end of a wait, which is never early, and late by two sweeps at most. */

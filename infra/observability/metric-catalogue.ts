@@ -108,8 +108,12 @@ const gateway = {
     "method",
     "source",
   ),
-  gatehouse_gateway_calls_in_flight: gauge("Calls to the node under way."),
-  gatehouse_gateway_calls_waiting: gauge("Calls that wait for a connection to the node."),
+  gatehouse_gateway_calls_in_flight: gauge(
+    "Calls to the node under way; reads of a batch that go together count as one in 25.",
+  ),
+  gatehouse_gateway_calls_waiting: gauge(
+    "Calls that wait for a connection to the node, or for others of their caller.",
+  ),
   gatehouse_gateway_held_bytes: gauge(
     "Bytes held in memory for clients: requests that are not whole, calls under way, answers that wait to be taken.",
   ),

@@ -31,6 +31,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "keys.json5"), JSON.stringify({ keys: [entry] }));
   gateway = await startSmallGateway({
     GATEHOUSE_GATEWAY_PRIVATE_ENABLED: "true",
+    GATEHOUSE_GATEWAY_OVERLOAD_WAIT_MS: "100",
     GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
     GATEHOUSE_GATEWAY_CALLERS_KEYS_PATH: join(folder, "keys.json5"),
     GATEHOUSE_GATEWAY_JWT_JWKS_PATH: join(folder, "jwks.json"),

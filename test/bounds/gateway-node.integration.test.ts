@@ -68,7 +68,7 @@ const openCalls = (count: number, of: number) =>
     opened += 1;
     return openRaw(internal, buildRequest(storage(opened, account(of))), { localAddress: `127.0.0.${of}` });
   });
-const tooMany = '"code":-32005,"message":"too many calls wait for the node; try again later"';
+const tooMany = '"code":-32005,"message":"rate limit exceeded: too many calls wait; try again later"';
 const batchOf = (count: number, from: number) =>
   `[${Array.from({ length: count }, (_, at) => storage(from + at)).join(",")}]`;
 

@@ -22,7 +22,7 @@ export function measureChecks(): readonly Figure[] {
   const handle = createCallHandler({
     policy: () => policy,
     limiter: createProcessRateLimiter({ clients: 100_000 }, { now }),
-    gate: createLoadGate({ loopDelayMs: () => 0 }),
+    gate: createLoadGate(gatewaySection.parse({}).upstream, { loopDelayMs: () => 0 }),
     nodeFitness: () => "fit",
     head: createHead({ staleAfterMs: 30_000 }, { now, wallClock: Date.now }),
     checks: rememberChecks(),

@@ -81,6 +81,7 @@ describe("limits", () => {
   it("keep the calls of one caller that are under way, and let go of those whose client is gone", async () => {
     await using running = await startAll({
       tiers: { public: { ...tier, requestsPerSecond: 1_000, requestBurst: 10_000 } },
+      overload: { waitMs: 50 },
     });
     const { node, gateway } = running;
     node.answer(() => byHand);

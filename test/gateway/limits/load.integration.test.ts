@@ -1,3 +1,5 @@
+import { JsonRpcProvider, Network, WebSocketProvider, type JsonRpcApiProvider } from "ethers";
+import { createPublicClient, http as viemHttp, numberToHex } from "viem";
 import { describe, expect, it } from "vitest";
 import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
@@ -5,6 +7,8 @@ import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
+const account = `0x${"ab".repeat(20)}` as const;
+const word = `0x${"0".repeat(63)}1`;
 const trace = (at: number) =>
   JSON.stringify({
     jsonrpc: "2.0",
@@ -31,7 +35,7 @@ describe("overload", () => {
     const refused = await post(gateway.url, trace(3));
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "7"]);
     expect(refused.text).toBe(
-      '{"jsonrpc":"2.0","id":3,"error":{"code":-32005,"message":"too much load; try again later"}}',
+      '{"jsonrpc":"2.0","id":3,"error":{"code":-32005,"message":"rate limit exceeded: too much load; try again later"}}',
     );
     for (let round = 0; round < 20; round += 1) expect((await call(gateway.url, "eth_syncing")).result).toBe("0x1");
     const batch = await post(gateway.url, `[${trace(4)},{"jsonrpc":"2.0","id":5,"method":"eth_syncing"}]`);
@@ -123,5 +127,157 @@ describe("a tier's bounds of WebSockets", () => {
       }
       for (const one of clients) await one[Symbol.asyncDispose]();
     }
+  });
+});
+
+const ids = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at);
+const storage = (at: number) =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id: at,
+    method: "eth_getStorageAt",
+    params: [account, numberToHex(at), "latest"],
+  });
+const batchOf = (from: number, count: number) => `[${ids(from, count).map(storage).join(",")}]`;
+const postAll = (url: string, bodies: readonly string[]) => Promise.all(bodies.map((body) => post(url, body)));
+const errorsIn = (text: string) =>
+  (JSON.parse(text) as { error?: { code: number; message: string } }[]).flatMap(({ error }) => error ?? []);
+const read = async (client: JsonRpcApiProvider, from: number, count: number) =>
+  new Set(await Promise.all(ids(from, count).map((at) => client.getStorage(account, at))));
+
+describe("calls beyond a caller's concurrency", () => {
+  it("wait for its other calls to end: parallel batches and clients with their defaults lose none", async () => {
+    await using node = await startFakeNode();
+    await using gateway = await startTestGateway(node);
+    node.delay(20);
+    node.answer(() => word);
+    const bodies = [
+      ...Array.from({ length: 4 }, (_, at) => batchOf(at * 20, 20)),
+      batchOf(100, 100),
+      batchOf(200, 100),
+    ];
+    for (const { status, text } of await postAll(gateway.url, bodies))
+      expect([status, errorsIn(text)]).toEqual([200, []]);
+    const network = Network.from(1672);
+    const http = new JsonRpcProvider(gateway.url, network, { staticNetwork: network });
+    expect(await read(http, 1_000, 300)).toEqual(new Set([word]));
+    http.destroy();
+    const socket = new WebSocketProvider(gateway.url.replace("http", "ws"), network, { staticNetwork: network });
+    expect(await read(socket, 2_000, 200)).toEqual(new Set([word]));
+    await socket.destroy();
+    for (const batch of [false, { batchSize: 20 }]) {
+      const client = createPublicClient({ transport: viemHttp(gateway.url, { batch, retryCount: 0 }) });
+      const slots = ids(batch === false ? 3_000 : 4_000, 200).map((at) => numberToHex(at));
+      const values = await Promise.all(slots.map((slot) => client.getStorageAt({ address: account, slot })));
+      expect(new Set(values)).toEqual(new Set([word]));
+    }
+    const metrics = await gateway.metrics.metrics();
+    expect(metrics).not.toMatch(/limited_total\{.*\} [1-9]/);
+    expect(metrics).toMatch(/calls_in_flight 0\n[^]*calls_waiting 0\n/);
+  });
+  it("wait for no longer than the setting: then all that was refused says so as clients know it", async () => {
+    await using node = await startFakeNode();
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: { ...limitlessTier, concurrency: 1 } },
+      overload: { waitMs: 100, retryAfterSeconds: 2 },
+    });
+    const finish: (() => void)[] = [];
+    node.answer(({ id }, response) => {
+      finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
+      return byHand;
+    });
+    const error = {
+      code: -32005,
+      message: "rate limit exceeded: more than 1 calls at a time; try again in 2 s",
+    };
+    const first = post(gateway.url, storage(1));
+    await until("it is at the node", generousMs, () => finish.length === 1);
+    const [single, batch, mixed] = await postAll(gateway.url, [
+      storage(2),
+      batchOf(10, 900),
+      `[${storage(1_000)},{"jsonrpc":"2.0","id":1001,"method":"eth_coinbase"}]`,
+    ]);
+    const { status, headers, text } = single!;
+    expect([status, headers.get("retry-after"), text]).toEqual([
+      429,
+      "2",
+      JSON.stringify({ jsonrpc: "2.0", id: 2, error }),
+    ]);
+    expect([batch!.status, batch!.headers.get("retry-after")]).toEqual([429, "2"]);
+    expect(errorsIn(batch!.text)).toEqual(Array.from({ length: 900 }, () => error));
+    expect([mixed!.status, errorsIn(mixed!.text)]).toEqual([200, [error]]);
+    await using client = await connectTestClient(gateway.url);
+    expect(JSON.parse(await client.ask(storage(3)))).toMatchObject({ error });
+    // Whoever retries on that gets its answer.
+    const retrying = createPublicClient({ transport: viemHttp(gateway.url) }).getStorageAt({
+      address: account,
+      slot: "0x4",
+    });
+    const refused = /limited_total\{limit="concurrency",tier="public"\} (\d+)/;
+    await until(
+      "it was refused",
+      generousMs,
+      async () => (refused.exec(await gateway.metrics.metrics())?.[1] ?? "") === "904",
+    );
+    node.answer(() => "0x1");
+    finish[0]!();
+    expect([(await first).status, await retrying]).toEqual([200, "0x1"]);
+  });
+
+  it("have turns: what one batch of thousands takes goes to the others of its caller while they wait", async () => {
+    await using node = await startFakeNode();
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: { ...limitlessTier, concurrency: 4 } },
+      upstream: { batchItems: 5 },
+    });
+    node.delay(5);
+    const order: string[] = [];
+    const note = async (name: string, body: string) => {
+      const { text } = await post(gateway.url, body);
+      order.push(name);
+      return text.includes("error");
+    };
+    const long = note("long", batchOf(1, 600));
+    await until("it has all places", generousMs, async () =>
+      (await gateway.metrics.metrics()).includes("gatehouse_gateway_calls_in_flight 4\n"),
+    );
+    const others = [note("single", storage(2_000)), note("batch", batchOf(3_000, 40)), note("single", storage(2_001))];
+    expect(await Promise.all([long, ...others])).toEqual([false, false, false, false]);
+    expect(order.at(-1)).toBe("long");
+  });
+
+  it("leave the queue with their clients, and others take their turns", async () => {
+    await using node = await startFakeNode();
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: { ...limitlessTier, concurrency: 1 } },
+      upstream: { queuedCallsPerCaller: 2 },
+    });
+    const finish: (() => void)[] = [];
+    node.answer(({ id }, response) => {
+      finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
+      return byHand;
+    });
+    const waiting = (count: number) =>
+      until(`${count} wait`, generousMs, async () =>
+        (await gateway.metrics.metrics()).includes(`gatehouse_gateway_calls_waiting ${count}\n`),
+      );
+    const first = post(gateway.url, storage(1));
+    await until("it is at the node", generousMs, () => finish.length === 1);
+    const gone = new AbortController();
+    const headers = { "Content-Type": "application/json" };
+    const left = [storage(2), batchOf(10, 20)].map((body) =>
+      fetch(gateway.url, { method: "POST", body, headers, signal: gone.signal }),
+    );
+    await waiting(2);
+    expect((await post(gateway.url, storage(3))).status).toBe(429);
+    gone.abort();
+    await Promise.allSettled(left);
+    await waiting(0);
+    const later = post(gateway.url, storage(4));
+    await waiting(1);
+    node.answer(() => "0x1");
+    finish[0]!();
+    expect([(await first).status, (await later).status]).toEqual([200, 200]);
+    expect(node.requests.map(({ id }) => id)).toEqual([1, 4]);
   });
 });

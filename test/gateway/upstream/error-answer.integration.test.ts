@@ -9,7 +9,7 @@ const request = (id: string, method = "eth_estimateGas", params = "[{}]") =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
 const answer = (id: string, error = reverted) => `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 const badAnswer = '{"code":-32603,"message":"the node\'s answer is not JSON-RPC; try again later"}';
-const limited = '{"code":-32005,"message":"the node limits the rate of calls; try again later"}';
+const limited = '{"code":-32005,"message":"rate limit exceeded: the node limits calls; try again later"}';
 const unavailable = '{"code":-32603,"message":"the node does not answer; try again later"}';
 
 /** Ways in which a body reaches the gateway. */

@@ -87,7 +87,9 @@ describe("calls that wait for the node", () => {
         await until("the batch waits", generousMs, () => shown(`calls_waiting ${waiting}`));
       }
       const other = post(gateway.url, storage(popular), from("9.9.9.2"));
-      await until("the other's call is under way", generousMs, () => shown("calls_in_flight 42"));
+      await until("the other's call is under way", generousMs, () =>
+        shown(`calls_in_flight ${batchItems === 1 ? 42 : 22}`),
+      );
       node.answer(() => "0x1");
       answers[0]?.();
       expect((await other).text).toBe(`{"jsonrpc":"2.0","id":${popular},"result":"0x1"}`);
@@ -117,7 +119,7 @@ describe("calls that wait for the node", () => {
     const under = Array.from({ length: 4 }, (_, at) => send(at, "9.9.9.1"));
     await until("three wait", generousMs, async () => (await gateway.metrics.metrics()).includes("calls_waiting 3"));
     expect((await post(gateway.url, storage(9), from("9.9.9.1"))).text).toBe(
-      '{"jsonrpc":"2.0","id":9,"error":{"code":-32005,"message":"too many calls wait for the node; try again later"}}',
+      '{"jsonrpc":"2.0","id":9,"error":{"code":-32005,"message":"rate limit exceeded: too many calls wait; try again later"}}',
     );
     under.push(send(10, "9.9.9.2"));
     await until("the other's waits, too", generousMs, async () =>
@@ -146,7 +148,7 @@ describe("calls that wait for the node", () => {
     under.push(send(2), send(3), send(4));
     await until("three wait", generousMs, shows(3));
     expect((await send(5)).text).toBe(
-      '{"jsonrpc":"2.0","id":5,"error":{"code":-32005,"message":"too many calls wait for the node; try again later"}}',
+      '{"jsonrpc":"2.0","id":5,"error":{"code":-32005,"message":"rate limit exceeded: too many calls wait; try again later"}}',
     );
     answers[0]?.();
     await until("two wait", generousMs, shows(2));
