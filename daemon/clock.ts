@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
+import { skipMissing } from "./skip-missing.ts";
 
 /** Time, passed in: the wall clock for what people and files see, the monotonic clock for how long something took. */
 export type Clock = Readonly<{
@@ -31,7 +32,6 @@ function readBootId(): string | undefined {
   try {
     return readFileSync(bootIdPath, "utf8").trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    return skipMissing(error);
   }
 }

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 import { keptStates } from "./anvil/chain-snapshot.ts";
 
 /** Versions behind the newest that pruning keeps (specification, "PruneInfo"). */
@@ -69,10 +70,6 @@ export async function openPruning(metaDirectory: string, head: () => number): Pr
 }
 
 async function readState(path: string): Promise<PruneState> {
-  try {
-    return stateSchema.parse(JSON.parse(await readFile(path, "utf8")));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { enabledAtBlock: undefined };
-    throw error;
-  }
+  const text = await readFile(path, "utf8").catch(skipMissing);
+  return text === undefined ? { enabledAtBlock: undefined } : stateSchema.parse(JSON.parse(text));
 }

@@ -16,6 +16,7 @@ import {
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { hasRoomFor, readDiskSpace } from "#daemon/files/disk-space.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 
 /** Copies a tree with owners, modes and times, but without sockets and pipes, which hold no data. */
 export async function copyTree(from: string, to: string): Promise<void> {
@@ -65,7 +66,7 @@ async function changeOwner(path: string, uid: number, gid: number): Promise<void
 
 /** Sums the bytes of all files of a tree. */
 export async function measureTree(path: string): Promise<number> {
-  const stats = await lstat(path).catch(skipAbsent);
+  const stats = await lstat(path).catch(skipMissing);
   if (stats === undefined) return 0;
   if (!stats.isDirectory()) return stats.isFile() ? stats.size : 0;
   let bytes = 0;
@@ -76,7 +77,7 @@ export async function measureTree(path: string): Promise<number> {
 
 /** Flushes a tree to disk. */
 export async function flushTree(path: string): Promise<void> {
-  const stats = await lstat(path).catch(skipAbsent);
+  const stats = await lstat(path).catch(skipMissing);
   if (stats?.isDirectory() === true) for (const name of await listNames(path)) await flushTree(join(path, name));
   if (stats?.isDirectory() !== true && stats?.isFile() !== true) return;
   await using opened = await open(path, "r");
@@ -122,20 +123,15 @@ export async function syncDirectory(path: string): Promise<void> {
 
 /** Whether something of that name exists, including a broken link. */
 export async function isThere(path: string): Promise<boolean> {
-  return (await lstat(path).catch(skipAbsent)) !== undefined;
+  return (await lstat(path).catch(skipMissing)) !== undefined;
 }
 
 /** Lists the entries of a directory; empty if there is none. */
 export async function listNames(directory: string): Promise<readonly string[]> {
-  return (await readdir(directory).catch(skipAbsent)) ?? [];
+  return (await readdir(directory).catch(skipMissing)) ?? [];
 }
 
 /** Reads a file; undefined if there is none. */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
-  return await readFile(path).catch(skipAbsent);
-}
-
-function skipAbsent(error: NodeJS.ErrnoException): undefined {
-  if (error.code === "ENOENT") return undefined;
-  throw error;
+  return await readFile(path).catch(skipMissing);
 }

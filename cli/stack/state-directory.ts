@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Address } from "viem";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { keepPrivate } from "#daemon/files/atomic-file.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 
 /** Paths of the embedded stack's files, all under one folder. */
 export type StateDirectory = Readonly<{
@@ -97,11 +98,6 @@ export async function clearStateDirectory({ root }: StateDirectory): Promise<voi
 /** Lists the log files of a stack's services in its folder; empty if there are none. */
 export async function readStackLogs(folder: string): Promise<readonly string[]> {
   const { logs } = locateStateDirectory(folder);
-  try {
-    const names = await readdir(logs);
-    return names.filter((name) => name.endsWith(".log")).map((name) => join(logs, name));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
+  const names = (await readdir(logs).catch(skipMissing)) ?? [];
+  return names.filter((name) => name.endsWith(".log")).map((name) => join(logs, name));
 }

@@ -2,6 +2,7 @@ import { chmod, chown, open, readdir, rename, rm, stat, type FileHandle } from "
 import { dirname, join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { chmodSync, statSync } from "node:fs";
+import { skipMissing } from "../skip-missing.ts";
 
 export type ReplaceFileOptions = Readonly<{
   /** Mode of a file that was not there before; an existing file keeps its own. Default 0600. */
@@ -57,23 +58,13 @@ export async function removeTemporaries(directory: string, isOurs: (name: string
 const temporaryEnd = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 
 async function listNames(directory: string): Promise<readonly string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
+  return (await readdir(directory).catch(skipMissing)) ?? [];
 }
 
 type Ownership = Readonly<{ mode: number; uid: number; gid: number }>;
 
 async function readOwnership(path: string): Promise<Ownership | undefined> {
-  try {
-    return await stat(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  return await stat(path).catch(skipMissing);
 }
 
 async function copyOwnership(file: FileHandle, path: string, { mode, uid, gid }: Ownership): Promise<void> {

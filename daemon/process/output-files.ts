@@ -2,6 +2,7 @@ import { mkdir, open, readdir, rename, stat, truncate, type FileHandle } from "n
 import { join } from "node:path";
 import type { Logger } from "../log/log.ts";
 import { poll } from "../time.ts";
+import { skipMissing } from "../skip-missing.ts";
 
 /** Output of one run of a program: descriptors for it to print to, or `ignore` where there can be no file. */
 export type ProgramOutput = AsyncDisposable &
@@ -105,9 +106,4 @@ async function clearLarge(directory: string, fileBytes: number): Promise<void> {
     const size = (await stat(path).catch(skipMissing))?.size ?? 0;
     if (size > fileBytes) await truncate(path);
   }
-}
-
-function skipMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
-  return undefined;
 }

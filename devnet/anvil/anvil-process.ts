@@ -8,6 +8,7 @@ import { within } from "#daemon/time.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 import { guardByParent } from "../parent-guard.ts";
 import { keptStates } from "./chain-snapshot.ts";
 
@@ -141,8 +142,7 @@ function readPid(directory: string): number | undefined {
     const pid = Number(readFileSync(locatePidFile(directory), "utf8"));
     return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    return skipMissing(error);
   }
 }
 

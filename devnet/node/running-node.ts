@@ -5,18 +5,14 @@ import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 
 const schema = z.object({ pid: z.int().min(1), startTicks: z.int().min(0) });
 
 /** Finds the node process that runs in a workspace; undefined if none does. The file that a killed one left does not count. */
 export async function findRunningNode(runDirectory: string): Promise<ProcessIdentity | undefined> {
-  let text: string;
-  try {
-    text = await readFile(locatePidFile(runDirectory), "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  const text = await readFile(locatePidFile(runDirectory), "utf8").catch(skipMissing);
+  if (text === undefined) return undefined;
   const identity = schema.safeParse(parseJson(text));
   return identity.success && (await isRunning(identity.data)) ? identity.data : undefined;
 }

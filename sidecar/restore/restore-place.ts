@@ -4,6 +4,7 @@ import { z } from "zod";
 import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularFile } from "#daemon/files/regular-file.ts";
 import type { NodeFamily } from "#node/families.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 
 /**
  * Paths of a restore: next to the data directory, on the same disk, so that the unpacked tree becomes the data directory by one
@@ -57,19 +58,13 @@ export async function readJson(path: string): Promise<unknown> {
     const { bytes } = await readRegularFile(path, jsonBytes);
     return JSON.parse(Buffer.from(bytes).toString("utf8"));
   } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    return error instanceof SyntaxError ? undefined : skipMissing(error);
   }
 }
 
 /** Whether a directory holds nothing, or is not there. */
 export async function isEmpty(path: string): Promise<boolean> {
-  try {
-    return (await readdir(path)).length === 0;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return true;
-    throw error;
-  }
+  return ((await readdir(path).catch(skipMissing)) ?? []).length === 0;
 }
 
 /** Makes the working directory, and an empty tree in it: what a killed attempt unpacked is not trusted. */
@@ -85,11 +80,8 @@ export async function clearTree({ tree }: Pick<RestorePlace, "tree">): Promise<v
 export async function takeTree({ tree, target, part }: RestorePlace): Promise<string | undefined> {
   const aside = (await isEmpty(target)) ? undefined : `${dirname(tree)}/replaced-${Date.now()}`;
   await mkdir(dirname(target), { recursive: true });
-  if (aside === undefined) {
-    await rmdir(target).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT") throw error;
-    });
-  } else await rename(target, aside);
+  if (aside === undefined) await rmdir(target).catch(skipMissing);
+  else await rename(target, aside);
   await rename(part === undefined ? tree : join(tree, part), target);
   await syncDirectory(dirname(target));
   await syncDirectory(dirname(tree));

@@ -3,6 +3,7 @@ import { readdir } from "node:fs/promises";
 import { promisify } from "node:util";
 import { sendSignal } from "#daemon/process/send-signal.ts";
 import { waitUntil } from "#daemon/time.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 import { readProcessStart, readStatFields } from "./process-start.ts";
 
 const run = promisify(execFile);
@@ -48,10 +49,7 @@ function findTree(root: number, table: readonly TableRow[]): ReadonlySet<number>
 }
 
 async function readTable(): Promise<readonly TableRow[]> {
-  const names = await readdir("/proc").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw error;
-  });
+  const names = (await readdir("/proc").catch(skipMissing)) ?? [];
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
   if (pids.length === 0) return await readTableByPs();
   const table: TableRow[] = [];

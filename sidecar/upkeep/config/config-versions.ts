@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 import { hashContent } from "./config-file.ts";
 
 /** Name of a remembered content: the last one that the node was healthy with, or the last one that was as desired. */
@@ -48,23 +49,13 @@ export function createConfigVersions(directory: string): ConfigVersions {
     tidy: async () => {
       for (const place of [directory, versions]) await removeTemporaries(place, (name) => name.endsWith(".conf"));
     },
-    recall: async (slot) => {
-      try {
-        return await readKept(buildSlotPath(slot));
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-        throw error;
-      }
-    },
+    recall: (slot) => readKept(buildSlotPath(slot)).catch(skipMissing),
   };
 }
 
 /** Lists the files of the kept versions, the oldest first. */
 async function listVersions(versions: string): Promise<readonly string[]> {
-  const names = await readdir(versions).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw error;
-  });
+  const names = (await readdir(versions).catch(skipMissing)) ?? [];
   return names.filter((name) => /^\d{8}-[0-9a-f]{12}\.conf$/.test(name)).sort();
 }
 

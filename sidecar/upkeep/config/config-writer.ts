@@ -1,6 +1,7 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import { basename, dirname, sep } from "node:path";
 import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 import { copyAttributes } from "./copy-attributes.ts";
 import { readConfigFile } from "./config-file.ts";
 import type { ConfigProblemReason } from "#node/conf/problem.ts";
@@ -130,12 +131,7 @@ async function findForeignLink(path: string, target: string): Promise<string | u
 }
 
 async function resolveLinks(path: string): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return path;
-    throw error;
-  }
+  return (await realpath(path).catch(skipMissing)) ?? path;
 }
 
 const remedies: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 import { lstat, opendir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { skipMissing } from "#daemon/skip-missing.ts";
 
 /** A directory or file, and its copy. */
 type Pair = Readonly<{ from: string; copy: string }>;
@@ -44,11 +45,6 @@ async function removeIfChanged({ from, copy }: Pair, sinceMs: number): Promise<"
 
 async function isRealDirectory(path: string): Promise<boolean> {
   return (await lstat(path).catch(skipMissing))?.isDirectory() === true;
-}
-
-/** Skips a missing file: a running node removes files while they are looked at. */
-function skipMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
 }
 
 /** File systems on a disk of this machine that set the time of change at each first write to a page, by their number (statfs(2)). */

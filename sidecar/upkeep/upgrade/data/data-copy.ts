@@ -5,6 +5,7 @@ import { runProcess } from "#daemon/process/bounded-process.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { within } from "#daemon/time.ts";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 import { syncTree } from "../../../restore/sync-tree.ts";
 import type { SnapshotMethod, UpgradeStore } from "../../state/upgrade-record.ts";
 
@@ -135,13 +136,7 @@ export async function removeParts(copy: string, kept?: string): Promise<void> {
 
 /** Whether anything has this path. */
 export async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return false;
-      throw error;
-    },
-  );
+  return (await stat(path).catch(skipMissing)) !== undefined;
 }
 
 /** Finds a name that is free. Another one is needed only if somebody recreated the data directory between the two renames. */

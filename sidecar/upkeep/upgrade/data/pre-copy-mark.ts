@@ -6,6 +6,7 @@ import type { BootTime, Clock } from "#daemon/clock.ts";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { readRegularFile } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 
 /** Mark of copies that were begun while the node runs and changes its data: their id, and when they were begun. */
 const preCopyMark = z.object({
@@ -43,8 +44,7 @@ export async function readMark(directory: string): Promise<PreCopyMark | undefin
     const { bytes } = await readRegularFile(locateMark(directory), markBytes);
     return preCopyMark.safeParse(parseJson(Buffer.from(bytes).toString("utf8"))).data;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    return skipMissing(error);
   }
 }
 
