@@ -54,6 +54,19 @@ describe("a gap in the node's WebSocket", () => {
   });
   const gaps = async (outcome: string) =>
     (await gateway.metrics.metrics()).includes(`gatehouse_gateway_link_gaps_total{outcome="${outcome}"} 1`);
+  /** Cuts the node's WebSocket, has blocks made that the gateway misses, and lets it connect again. */
+  const miss = (makeBlocks: () => void) => {
+    node.takeLinks(false);
+    node.cutLink();
+    makeBlocks();
+    node.takeLinks(true);
+  };
+  /** The same, until the gap is bridged and a client has so many heads. */
+  const bridge = async (makeBlocks: () => void, client: TestClient, heads: string, count: number) => {
+    miss(makeBlocks);
+    await until("the gap is bridged", generousMs, () => gaps("bridged"));
+    await until("the missed heads came", generousMs, () => reported(client, heads).length === count);
+  };
   /** Two clients: one follows heads and the logs of an address, the other equal logs. */
   const startClients = async () => {
     const one = await connectTestClient(gateway.url);
@@ -74,11 +87,7 @@ describe("a gap in the node's WebSocket", () => {
       () => reported(one, heads).length === 1 && reported(other, equalLogs).length === 1,
     );
     node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_002, 1), log(1_004, 0)] : "0x1"));
-    node.takeLinks(false);
-    node.cutLink();
-    for (const number of [1_003, 1_004]) node.newHead(number, hash(number));
-    node.takeLinks(true);
-    await until("the gap is bridged", generousMs, () => gaps("bridged"));
+    await bridge(() => [1_003, 1_004].forEach((number) => node.newHead(number, hash(number))), one, heads, 3);
     node.newHead(1_005, hash(1_005));
     node.newLog(log(1_005, 0));
     await until(
@@ -111,12 +120,7 @@ describe("a gap in the node's WebSocket", () => {
     node.newLog(of(1_002, 1));
     await until("what was live came", generousMs, () => reported(one, logs).length === 1);
     node.answer(({ method }) => (method === "eth_getLogs" ? [of(1_002, 1), of(1_002, 2), of(1_003, 3)] : "0x1"));
-    node.takeLinks(false);
-    node.cutLink();
-    node.newHead(1_003, hash(1_003));
-    node.takeLinks(true);
-    await until("the gap is bridged", generousMs, () => gaps("bridged"));
-    await until("the missed head came", generousMs, () => reported(one, heads).length === 2);
+    await bridge(() => node.newHead(1_003, hash(1_003)), one, heads, 2);
     expect(reported(one, logs)).toEqual([of(1_002, 1), of(1_002, 2), of(1_003, 3)]);
     one.socket.terminate();
     other.socket.terminate();
@@ -129,11 +133,7 @@ describe("a gap in the node's WebSocket", () => {
     for (const entry of [log(1_002, 0), log(1_003, 0), log(1_003, 1)]) node.newLog(entry);
     await until("all came", generousMs, () => reported(one, heads).length === 2 && reported(one, logs).length === 3);
     node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0, "f")] : "0x1"));
-    node.takeLinks(false);
-    node.cutLink();
-    for (const number of [1_003, 1_004]) node.newHead(number, hash(number, "f"));
-    node.takeLinks(true);
-    await until("the gap is bridged", generousMs, () => gaps("bridged"));
+    await bridge(() => [1_003, 1_004].forEach((number) => node.newHead(number, hash(number, "f"))), one, heads, 4);
     await until("all came", generousMs, () => reported(one, heads).length === 4 && reported(one, logs).length === 6);
     expect(
       reported(one, heads)
@@ -159,10 +159,7 @@ describe("a gap in the node's WebSocket", () => {
       finish = () => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":[]}`);
       return byHand;
     });
-    node.takeLinks(false);
-    node.cutLink();
-    node.newHead(1_003, hash(1_003));
-    node.takeLinks(true);
+    miss(() => node.newHead(1_003, hash(1_003)));
     await until("the first attempt waits for the logs", generousMs, () => finish !== undefined);
     node.cutLink();
     node.newHead(1_004, hash(1_004));
@@ -186,12 +183,7 @@ describe("a gap in the node's WebSocket", () => {
     node.newHead(1_002, hash(1_002));
     await until("its head came, and none of its logs", generousMs, () => reported(one, heads).length === 1);
     node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0)] : "0x1"));
-    node.takeLinks(false);
-    node.cutLink();
-    node.newHead(1_003, hash(1_003));
-    node.takeLinks(true);
-    await until("the gap is bridged", generousMs, () => gaps("bridged"));
-    await until("the missed head came", generousMs, () => reported(one, heads).length === 2);
+    await bridge(() => node.newHead(1_003, hash(1_003)), one, heads, 2);
     const asked = node.requests.filter(({ method }) => method === "eth_getLogs");
     expect(asked.map(({ params }) => params)).toEqual([[{ fromBlock: "0x3ea", toBlock: "0x3eb", address }]]);
     expect(reported(one, logs)).toEqual([log(1_002, 0), log(1_003, 0)]);
@@ -201,10 +193,9 @@ describe("a gap in the node's WebSocket", () => {
 
   it("closes clients when more blocks were missed than may be sent, or none is known any more", async () => {
     const { one, other } = await startClients();
-    node.takeLinks(false);
-    node.cutLink();
-    for (let number = 1_002; number < 1_020; number += 1) node.newHead(number, hash(number));
-    node.takeLinks(true);
+    miss(() => {
+      for (let number = 1_002; number < 1_020; number += 1) node.newHead(number, hash(number));
+    });
     expect([(await one.closed)[0], (await other.closed)[0]]).toEqual([1012, 1012]);
     expect(await gaps("closed")).toBe(true);
     await until("the gateway follows the node again", generousMs, () => node.subscriptions() === 1);
