@@ -1,5 +1,6 @@
 import { fallbackTier, type Caller } from "../callers/caller.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
+import { mayNameGas } from "../limits/call-gas.ts";
 import type { CallGate, LoadGate, LoadRefusal } from "../limits/load-gate.ts";
 import type { Policy } from "../policy.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
@@ -48,7 +49,9 @@ export function chooseBatchWay(
       const method = isBad(call) ? undefined : catalogue.get(call.method);
       if (method === undefined) return parallel;
       if (method.answeredBy === "node" && !method.repeatable) return "inTurn";
-      return isBatchable(method, overload) ? together : parallel;
+      // Gas that a call names may make it heavy.
+      const mayBeHeavy = method.limit?.kind === "gas" && !isBad(call) && mayNameGas(call.params ?? "");
+      return isBatchable(method, overload) && !mayBeHeavy ? together : parallel;
     },
   };
 }

@@ -85,8 +85,13 @@ function readWithin(record: CallRecord, params: string): AnswerFlow {
       return chargeCall(record, method.costUnits * (checked.pieces.length - 1), () =>
         readInPieces(record, checked.pieces),
       );
-    case "pass":
-      return readOne(record, checked.params, checked.key);
+    case "pass": {
+      const { params: passed, key, gas = 0 } = checked;
+      const moreUnits = Math.ceil(gas / policy.settings.rateLimit.gasPerUnit) - method.costUnits;
+      if (moreUnits <= 0) return readOne(record, passed, key);
+      record.costUnits += moreUnits;
+      return chargeCall(record, moreUnits, () => readOne(record, passed, key));
+    }
   }
 }
 

@@ -46,6 +46,8 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   readonly caller: string;
   /** The method that the caller may call by this name, or {@link noMethod}. */
   readonly method: Method;
+  /** Units that the call costs: its method's, unless it names much gas. */
+  costUnits: number;
   /** JSON text of an array, in the form in which it was checked, and the `buildCallKey` of method and parameters; empty until then. */
   params = "";
   key = "";
@@ -83,6 +85,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     this.context = context;
     this.caller = caller.key;
     this.method = (isBad(call) ? undefined : findMethod(policy, this.tier, call.method, caller)) ?? noMethod;
+    this.costUnits = this.method.costUnits;
     this.wire = undefined;
     this.sender = undefined;
     this.traceContext = context.traceContext;
@@ -120,7 +123,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   /** Lets the call to the node if a gate has room for it. It releases its place when it is `done`, or by `leave`. */
   enter(gate: CallGate): LoadRefusal | undefined {
     const { dependencies, policy, context } = this;
-    const refusal = gate.enter(this.caller, this.tier, this.method.costUnits, policy.settings.overload);
+    const refusal = gate.enter(this.caller, this.tier, this.costUnits, policy.settings.overload);
     if (refusal !== undefined) return refusal;
     this.#gate = gate;
     this.#requestedAt = dependencies.now();
@@ -138,7 +141,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   leave(): void {
     if (this.#heldBytes > 0) this.release(this.#heldBytes);
     this.#hasLeft = true;
-    this.#gate?.leave(this.caller, this.method.costUnits, this.policy.settings.overload);
+    this.#gate?.leave(this.caller, this.costUnits, this.policy.settings.overload);
   }
 
   done(outcome: ReadOutcome): void {

@@ -27,7 +27,9 @@ export function readOne(record: CallRecord, params: string, key: string): Answer
     return finishedFlow;
   }
   if (unfit !== undefined) return answerWithoutNode(record, unfit);
-  const batch = isBatchable(method, overload) ? context.batch : undefined;
+  const batch = isBatchable({ repeatable: method.repeatable, costUnits: record.costUnits }, overload)
+    ? context.batch
+    : undefined;
   const gate = batch?.gate ?? dependencies.gate;
   const refusal = record.enter(gate);
   if (refusal !== undefined) return waitOrRefuse(record, refusal, gate, () => readOne(record, params, key));
@@ -56,7 +58,10 @@ function waitOrRefuse(record: CallRecord, refusal: LoadRefusal, gate: CallGate, 
  * Whether calls of a method go to the node in one batch with others of theirs: those that may be repeated and are not heavy. A node may
  * answer a batch one call after the other; heavy calls would wait for each other.
  */
-export function isBatchable({ repeatable, costUnits }: Method, { heavyCostUnits }: Overload): boolean {
+export function isBatchable(
+  { repeatable, costUnits }: Pick<Method, "repeatable" | "costUnits">,
+  { heavyCostUnits }: Overload,
+): boolean {
   return repeatable && costUnits < heavyCostUnits;
 }
 

@@ -23,19 +23,22 @@ export function limitGas(params: string, cap: number): CheckedParams {
   if (!mayNameGas(call) || !call.startsWith("{")) return { kind: "pass", params };
   const fields = readFields(call);
   if (fields === undefined) return refuse(invalidParams(`expected a call object of at most ${maxFields} fields`));
+  let gas = 0;
   const capped = [...fields].map(([name, value]) => {
-    const isOver = gasNames.has(name.toUpperCase()) && isAbove(value, cap);
-    return `${asBinary(JSON.stringify(name))}:${isOver ? `"0x${cap.toString(16)}"` : value}`;
+    const asked = gasNames.has(name.toUpperCase()) ? readAmount(value) : 0;
+    gas = Math.max(gas, Math.min(asked, cap));
+    return `${asBinary(JSON.stringify(name))}:${asked > cap ? `"0x${cap.toString(16)}"` : value}`;
   });
-  return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]` };
+  return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]`, gas };
 }
 
 /** Longest JSON text of an amount of gas. */
 const amountLength = 80;
 
-/** Whether an amount of gas, JSON text of a hexadecimal or decimal text or of a number, is above the cap. Any other is for the node to refuse. */
-function isAbove(json: string, cap: number): boolean {
-  if (json.length > amountLength) return true;
+/** Reads an amount of gas, JSON text of a hexadecimal or decimal text or of a number. Any other is 0, for the node to refuse. */
+function readAmount(json: string): number {
+  if (json.length > amountLength) return Number.POSITIVE_INFINITY;
   const gas = parseShortValue(json);
-  return (typeof gas === "string" || typeof gas === "number") && Number(gas) > cap;
+  const amount = typeof gas === "string" || typeof gas === "number" ? Number(gas) : 0;
+  return amount > 0 ? amount : 0;
 }

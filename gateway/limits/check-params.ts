@@ -36,11 +36,12 @@ export function checkParams(
       // Only a call has overrides, and gas.
       const capped = method.limit.overrides === true ? limitGas(params, limits.callGas) : undefined;
       if (capped?.kind === "refuse") return capped;
-      const checked = capped?.kind === "pass" ? capped.params : params;
-      return checkTracerParams(checked, method.limit.at, {
+      const { params: checked, gas } = capped?.kind === "pass" ? capped : { params };
+      const traced = checkTracerParams(checked, method.limit.at, {
         maxMs: method.timeoutMs,
         overrides: method.limit.overrides === true && limits.traceCallOverrides,
       });
+      return traced.kind === "pass" && gas !== undefined ? { ...traced, gas } : traced;
     }
     case "lastTracer":
       return checkLastTracer(params, method.timeoutMs);

@@ -8,11 +8,11 @@ import type { Tier } from "../settings/policy.ts";
 import type { ChainHead } from "../chain/head.ts";
 
 /**
- * Outcome of a check of parameters: the JSON text that goes to the node, the error that goes to the client, or pieces of a
+ * Outcome of a check of parameters: the JSON text that goes to the node, with the gas that a call names, the error that goes to the client, or pieces of a
  * range, each with its own parameters, whose results (arrays) make the answer when joined.
  */
 export type CheckedParams =
-  | Readonly<{ kind: "pass"; params: string }>
+  | Readonly<{ kind: "pass"; params: string; gas?: number }>
   | Readonly<{ kind: "refuse"; error: RpcError; limit: "blockRange" | "tracer" | undefined }>
   | Readonly<{ kind: "split"; pieces: readonly string[] }>;
 
@@ -88,7 +88,7 @@ export type CheckBasis = Readonly<{ policy: Policy; head: ChainHead | undefined;
 /** Outcome of a check; parameters that pass have their `buildCallKey`. */
 export type CheckedRead =
   | Exclude<CheckedParams, { kind: "pass" }>
-  | Readonly<{ kind: "pass"; params: string; key: string }>;
+  | Readonly<{ kind: "pass"; params: string; gas?: number; key: string }>;
 
 /** Runs a check, or returns the outcome of the same earlier one. */
 export type RememberedChecks = (basis: CheckBasis, params: string, check: () => CheckedParams) => CheckedRead;

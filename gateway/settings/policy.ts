@@ -122,6 +122,9 @@ const rateLimit = section({
     .describe(
       "Compute units that each whole KiB of an answer costs beyond freeAnswerKiB; owed, and paid before the next call",
     ),
+  gasPerUnit: positiveInteger
+    .default(500_000)
+    .describe("Gas that a compute unit buys in a call that names its gas; what its method costs is the least"),
   freeAnswerKiB: nonNegativeInteger
     .max(1_048_576)
     .default(16)

@@ -310,6 +310,34 @@ describe("attacks", () => {
     expect(asked.slice(5)).toEqual([...capped, ...capped]);
   });
 
+  it("charge a call for the gas that it names, and take much of it for heavy", async () => {
+    const rates = { requestsPerSecond: 1e6, requestBurst: 1e6, computeUnitsPerSecond: 0.001, computeUnitBurst: 245 };
+    await using running = await startAll({
+      tiers: { public: { ...rates, concurrency: 10 } },
+      overload: { heavyParallel: 1 },
+    });
+    const { url } = running.gateway;
+    const to = `0x${"ab".repeat(20)}`;
+    const body = (gas?: string, method = "eth_call") =>
+      JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [{ to, gas }, "latest"] });
+    const held: (() => void)[] = [];
+    running.node.answer((_call, response) => {
+      held.push(() => response.end('{"jsonrpc":"2.0","id":1,"result":"0x"}'));
+      return byHand;
+    });
+    // 100 units by its gas; 26 and 40 by their methods, with less gas or none.
+    const heavy = post(url, body("0x2faf080"));
+    await until("it is at the node", generousMs, () => held.length === 1);
+    expect((await post(url, body("0xffffffff"))).text).toContain("too much load");
+    running.node.answer(() => "0x");
+    held[0]!();
+    expect((await heavy).status).toBe(200);
+    const later = [body("0xc65d40"), body(undefined, "eth_estimateGas"), body()];
+    const statuses: number[] = [];
+    for (const text of later) statuses.push((await post(url, text)).status);
+    expect(statuses).toEqual([200, 429, 429]);
+  });
+
   it("let debug_traceCall's overrides pass where settings say so", async () => {
     const params = [{}, "latest", { tracer: "callTracer", blockOverrides: { number: "0x1" } }];
     await using refusing = await startAll({});
