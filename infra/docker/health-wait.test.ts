@@ -29,6 +29,21 @@ it("ends once a container is healthy", async () => {
   await wait(createEngine([{ health: "starting" }, { health: "healthy", output: "" }]), 60);
 });
 
+it("goes on where the engine does not respond for a while, and says so where that lasts", async () => {
+  const healthy = createEngine([{ health: "healthy" }]);
+  let requests = 0;
+  const busy: EngineClient = async (...request) => {
+    if (++requests === 1) throw new Error("The operation was aborted");
+    return healthy(...request);
+  };
+  await wait(busy, 60);
+  expect(requests).toBe(2);
+  const failing: EngineClient = async () => Promise.reject(new Error("The operation was aborted"));
+  await expect(wait(failing, 0)).rejects.toThrow(
+    new Error("gh-facilitator is not known to be healthy; the engine does not respond: The operation was aborted."),
+  );
+});
+
 it("ends with one line that names the check and its last response", async () => {
   const output = "no answer from http://127.0.0.1:9602/livez:\n connect ECONNREFUSED";
   const line =

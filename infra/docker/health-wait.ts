@@ -50,17 +50,19 @@ export async function waitForHealth(
   { engine, isLiveEnough }: HealthWaitOptions,
   { containerName, startWithinSeconds }: Readonly<{ containerName: string; startWithinSeconds: number }>,
 ): Promise<void> {
-  const look = async () => {
+  const read = async () => {
     const found = state.safeParse((await engine(`/containers/${containerName}/json`)).body).data;
     const status = found?.State.Health?.Status ?? "none";
     const isLive = status !== "healthy" && isLiveEnough && (await checkLive(engine, containerName, found));
-    return { found, status: isLive ? "healthy" : status };
+    return { found, status: isLive ? "healthy" : status, failure: undefined };
   };
-  const { found, status } = await waitUntil(look, (seen) => ["healthy", "unhealthy"].includes(seen.status), {
+  // A busy engine, which builds images meanwhile, may take longer than a request waits.
+  const look = () => read().catch((error: Error) => ({ found: undefined, status: "none", failure: error.message }));
+  const { found, status, failure } = await waitUntil(look, (seen) => ["healthy", "unhealthy"].includes(seen.status), {
     everyMs: pollMs,
     withinMs: startWithinSeconds * 1_000,
   });
-  if (status !== "healthy") throw new Error(describeUnhealthy(containerName, found));
+  if (status !== "healthy") throw new Error(describeUnhealthy(containerName, found, failure));
 }
 
 /** Checks whether a service runs whose container's own health check is about its readiness. */
@@ -76,12 +78,13 @@ async function checkLive(
   return (await runInContainer(engine, containerName, [...command.slice(0, -1), live, "0"])) === "";
 }
 
-function describeUnhealthy(containerName: string, found: ContainerState | undefined): string {
+function describeUnhealthy(name: string, found: ContainerState | undefined, failure: string | undefined): string {
+  if (failure !== undefined) return `${name} is not known to be healthy; the engine does not respond: ${failure}.`;
   const [, ...command] = found?.Config.Healthcheck?.Test ?? [];
   const output = found?.State.Health?.Log?.at(-1)?.Output ?? "";
   const response = output.replaceAll(/\s+/g, " ").trim().slice(0, responseCharactersMax);
   const said = response === "" ? "it has not responded yet" : `last response: ${response}`;
   const isRunning = found === undefined || found.State.Status === "running";
   const what = isRunning ? "is not healthy" : `is ${found.State.Status} and not healthy`;
-  return `${containerName} ${what}; health check \`${command.join(" ")}\`, ${said}. See \`docker logs ${containerName}\`.`;
+  return `${name} ${what}; health check \`${command.join(" ")}\`, ${said}. See \`docker logs ${name}\`.`;
 }
