@@ -26,6 +26,9 @@ export type DockerLook = Readonly<{
 const containers = z.array(
   z.object({ Names: z.array(z.string()), Ports: z.array(z.object({ PublicPort: z.number().optional() })).nullish() }),
 );
+const bound = z.object({
+  HostConfig: z.object({ PortBindings: z.record(z.string(), z.array(z.object({ HostPort: z.string() }))).nullish() }),
+});
 const image = z.object({ Config: z.object({ Env: z.array(z.string()).nullish() }).nullish() });
 const message = z.object({ message: z.string() });
 const engineVersion = z.object({ ApiVersion: z.string() });
@@ -83,10 +86,11 @@ async function findPortProblems(
       (Ports ?? []).map(({ PublicPort }) => [PublicPort, (Names[0] ?? "").replace(/^\//, "")] as const),
     ),
   );
+  const restarting = await listRestartingPorts(requestEngine, prefix);
   const found = await Promise.all(
     listWantedPorts(config).map(async ({ key, address, port }): Promise<readonly ConfigProblem[]> => {
       const holder = holders.get(port);
-      if (holder?.startsWith(`${prefix}-`) === true) return [];
+      if (holder?.startsWith(`${prefix}-`) === true || restarting.has(port)) return [];
       const taken =
         holder === undefined ? await probe?.(address, port) : `the container ${holder} publishes it already`;
       if (taken === undefined) return [];
@@ -95,6 +99,20 @@ async function findPortProblems(
     }),
   );
   return [...findClashes(config), ...found.flat()];
+}
+
+/** Lists the ports of the stack's own containers that end and are started again and again, which an engine shows as publishing none. */
+async function listRestartingPorts(requestEngine: EngineClient, prefix: string): Promise<ReadonlySet<number>> {
+  const filters = encodeURIComponent(JSON.stringify({ name: [`^/${prefix}-`], status: ["restarting"] }));
+  const listed = containers.safeParse((await requestEngine(`/containers/json?all=true&filters=${filters}`)).body);
+  const names = (listed.data ?? []).flatMap(({ Names: [name] }) => name ?? []);
+  const inspected = await Promise.all(names.map(async (name) => (await requestEngine(`/containers${name}/json`)).body));
+  return new Set(
+    inspected
+      .flatMap((body) => Object.values(bound.safeParse(body).data?.HostConfig.PortBindings ?? {}))
+      .flat()
+      .map(({ HostPort }) => Number(HostPort)),
+  );
 }
 
 type WantedPort = Readonly<{ key: string; address: string; port: number }>;

@@ -19,6 +19,8 @@ const images: Readonly<Record<string, unknown>> = {
 };
 /** Ports that nobody has: one of the stack's own containers, one of another container. */
 const [ownPort = 0, othersPort = 0, ...freePorts] = await findFreePorts(7);
+/** The port of one of the stack's own containers that is started again and again. */
+let restartingPort = 0;
 const running = [
   { Names: ["/gh-sidecar"], Ports: [{ PublicPort: ownPort }] },
   { Names: ["/other"], Ports: [{ PublicPort: othersPort }] },
@@ -35,6 +37,10 @@ let taken: Server;
 function answer(path: string): readonly [status: number, body: unknown] {
   if (path === "/version") return [200, { ApiVersion: "1.41" }];
   if (path === "/containers/json") return [200, running];
+  if (path.startsWith("/containers/json?")) return [200, [{ Names: ["/gh-pushgateway"], Ports: [] }]];
+  if (path === "/containers/gh-pushgateway/json") {
+    return [200, { HostConfig: { PortBindings: { "9091/tcp": [{ HostPort: String(restartingPort) }] } } }];
+  }
   const name = decodeURIComponent(path.split("/").slice(2, -1).join("/"));
   if (path.startsWith("/images/"))
     return images[name] === undefined ? [404, { message: "no such image" }] : [200, images[name]];
@@ -155,7 +161,11 @@ describe("before anything is made on Docker", () => {
     ]);
   });
 
-  it("ports that the stack's own containers hold are free for it", async () => {
+  it("ports that the stack's own containers hold are free for it, also while one of them is started again and again", async () => {
+    const { port } = taken.address() as AddressInfo;
+    expect(await problemsOf({ statusPort: String(port) })).toHaveLength(1);
+    restartingPort = port;
+    expect(await problemsOf({ statusPort: String(port) })).toEqual([]);
     expect(await problemsOf({})).toEqual([]);
   });
 
