@@ -31,7 +31,7 @@ const engine =
     : undefined;
 const exists = engine && ((type: string, name: string) => isOnEngine(engine, { type, name }));
 const watch = watchInterruptions({ project, stack: getStack(), ...(exists && { exists }) });
-if (engine !== undefined) replaceHealthWait({ engine, isLiveEnough: config.nodeImage !== undefined });
+const waitForHealth = engine && replaceHealthWait({ engine, isLiveEnough: config.nodeImage !== undefined });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 
 const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
@@ -55,7 +55,8 @@ export default {
   ...(nodeConf === undefined ? {} : { nodeConf }),
 };
 
-function listUnready(): Promise<readonly UnreadyService[]> {
+async function listUnready(): Promise<readonly UnreadyService[]> {
+  await waitForHealth?.();
   const { kubernetesContext: context, namespace } = config;
   return engine === undefined ? listUnreadyPods({ context, namespace, prefix }) : listUnreadyServices(engine, prefix);
 }

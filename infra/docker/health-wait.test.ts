@@ -19,8 +19,8 @@ function createEngine(states: readonly Readonly<{ status?: string; health: strin
   };
 }
 
-const wait = (engine: EngineClient, startWithinSeconds: number) =>
-  waitForHealth({ engine, isLiveEnough: false }, { containerName: "gh-facilitator", startWithinSeconds });
+const wait = (engine: EngineClient, waitTimeout: number) =>
+  waitForHealth({ engine, isLiveEnough: false }, { name: "gh-facilitator", waitTimeout });
 
 const check = (container: string, port: number) =>
   `docker exec ${container} node /app/infra/images/health-check.mjs http http://127.0.0.1:${port}/readyz 0`;
@@ -67,11 +67,11 @@ it("ends once a service runs whose readiness waits for a node, where that is eno
     if (path.startsWith("/containers/")) ran.push(how?.body);
     return { status: 200, headers: {}, body: path.startsWith("/exec/") ? responses.shift() : { Id: "one" } };
   };
-  const container = { containerName: "gh-facilitator", startWithinSeconds: 60 };
+  const container = { name: "gh-facilitator", waitTimeout: 60 };
   await waitForHealth({ engine, isLiveEnough: true }, container);
   expect(ran).toHaveLength(2);
   expect(ran[0]).toMatchObject({ Cmd: [...test.slice(1), "0"] });
-  await expect(waitForHealth({ engine, isLiveEnough: false }, { ...container, startWithinSeconds: 0 })).rejects.toThrow(
+  await expect(waitForHealth({ engine, isLiveEnough: false }, { ...container, waitTimeout: 0 })).rejects.toThrow(
     /is not healthy/,
   );
 });

@@ -1,4 +1,4 @@
-import { ResourceHook, runtime } from "@pulumi/pulumi";
+import { ResourceHook, RunError, runtime } from "@pulumi/pulumi";
 import { z } from "zod";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import { waitUntil } from "#daemon/time.ts";
@@ -27,18 +27,23 @@ export type HealthWaitOptions = Readonly<{ engine: EngineClient; isLiveEnough: b
 
 /**
  * Replaces the provider's wait for healthy containers, whose message names neither the check nor its response. To be called before any resource is
- * registered.
+ * registered. Returns a wait for all of them, also those that an earlier update made and left unhealthy, which Pulumi calls unchanged.
  */
-export function replaceHealthWait(options: HealthWaitOptions): void {
+export function replaceHealthWait(options: HealthWaitOptions): () => Promise<void> {
+  const all: ReturnType<typeof awaited.parse>[] = [];
   runtime.registerStackTransformation(({ type, props, opts }) => {
     const container = type === "docker:index/container:Container" ? awaited.safeParse(props).data : undefined;
     if (container === undefined) return undefined;
-    const { name: containerName, waitTimeout: startWithinSeconds } = container;
-    const wait = () => waitForHealth(options, { containerName, startWithinSeconds });
-    const afterCreate = [new ResourceHook(`${containerName}-healthy`, wait)];
+    all.push(container);
+    const afterCreate = [new ResourceHook(`${container.name}-healthy`, () => waitForHealth(options, container))];
     const { wait: _, waitTimeout: __, ...others } = props;
     return { props: { ...others, mustRun: true }, opts: { ...opts, hooks: { ...opts.hooks, afterCreate } } };
   });
+  return async () => {
+    const waits = await Promise.allSettled(all.map((container) => waitForHealth(options, container)));
+    const failed = waits.flatMap((wait) => (wait.status === "rejected" ? [(wait.reason as Error).message] : []));
+    if (failed.length > 0) throw new RunError(failed.join("\n"));
+  };
 }
 
 /**
@@ -48,7 +53,7 @@ export function replaceHealthWait(options: HealthWaitOptions): void {
  */
 export async function waitForHealth(
   { engine, isLiveEnough }: HealthWaitOptions,
-  { containerName, startWithinSeconds }: Readonly<{ containerName: string; startWithinSeconds: number }>,
+  { name: containerName, waitTimeout: startWithinSeconds }: Readonly<{ name: string; waitTimeout: number }>,
 ): Promise<void> {
   const read = async () => {
     const found = state.safeParse((await engine(`/containers/${containerName}/json`)).body).data;
