@@ -29,6 +29,8 @@ it("ends once a container is healthy", async () => {
   await wait(createEngine([{ health: "starting" }, { health: "healthy", output: "" }]), 60);
 });
 
+const silent: EngineClient = async () => Promise.reject(new Error("The operation was aborted"));
+
 it("goes on where the engine does not respond for a while, and says so where that lasts", async () => {
   const healthy = createEngine([{ health: "healthy" }]);
   let requests = 0;
@@ -38,8 +40,7 @@ it("goes on where the engine does not respond for a while, and says so where tha
   };
   await wait(busy, 60);
   expect(requests).toBe(2);
-  const failing: EngineClient = async () => Promise.reject(new Error("The operation was aborted"));
-  await expect(wait(failing, 0)).rejects.toThrow(
+  await expect(wait(silent, 0)).rejects.toThrow(
     new Error("gh-facilitator is not known to be healthy; the engine does not respond: The operation was aborted."),
   );
 });

@@ -277,7 +277,21 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
       "fails",
     );
     expect(printed).toContain("node-configuration");
+    // The Pushgateway's image has a tag and no digest, which is known before anything is pulled.
+    expect(printed).toContain("image-pinned");
+    expect(printed).not.toContain("can't run policy");
     await stack.configure(config);
+  });
+
+  test("ends with one line about a container that never becomes healthy, also when nothing has changed since", async () => {
+    if (!engine.ok) throw new Error(engine.message);
+    await stack.configure({ ...config, pushgatewayImage: engine.nodeImage });
+    for (const what of ["up with an image that is no Pushgateway", "the same again"]) {
+      const printed = await step(what, stack.run("up", "--yes", "--skip-preview"), "fails");
+      expect(printed).toMatch(/-pushgateway is (\w+ and )?not healthy; health check `wget .*See `docker logs /);
+    }
+    await stack.configure(config);
+    await up("with a Pushgateway again");
   });
 
   test("recovers from a kill -9 half way", async () => {
