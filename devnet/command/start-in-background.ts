@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { findFamily } from "#node/families.ts";
 import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
 import { DeadlineError, pause, within } from "#daemon/time.ts";
 import { findRunningNode } from "../node/running-node.ts";
@@ -39,7 +40,9 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
   }
   // That family's node runs next to its programs, wherever `ops` is.
   const directory = profile === "pharos" ? join(workspace, "bin") : process.cwd();
-  const begin = () => spawnNode([workspace, configPath, "3"], directory, join(runDirectory, "node.err"));
+  // That family's tools, and sidecars, know a node by the name in its command line.
+  const name = profile === "pharos" ? [String(findFamily(profile).programs.process)] : [];
+  const begin = () => spawnNode([workspace, configPath, "3", ...name], directory, join(runDirectory, "node.err"));
   const child = await startProcess(begin).catch((cause: unknown) => {
     throw new CommandError(`the node's process can't be started: ${String(cause)}`, 1, { cause });
   });

@@ -53,7 +53,7 @@ test("a change that restart.checkCommand refuses is not restarted for", async ()
   await using _ = node;
   await using upkeep = await runUpkeep(node, {
     ...patient,
-    GATEHOUSE_SIDECAR_RESTART_CHECK_COMMAND: JSON.stringify(["sh", "-c", "! grep -n 'a text' node.conf >&2"]),
+    GATEHOUSE_SIDECAR_RESTART_CHECK_COMMAND: JSON.stringify(["sh", "-c", `! grep -n 'a text' ${node.configPath} >&2`]),
   });
   await upkeep.reason("RestartSettled", "Idle");
   await writeFile(node.configPath, bad(good));
@@ -66,11 +66,12 @@ test("a sidecar that is told to stop while the node's stop takes long starts the
   const { node, good } = await startDesiredDevnet();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");
-  await replaceOps(
+  const stop = await replaceOps(
     node,
     `if [ "$1" = stop ] && [ ! -e ${stopped} ]; then ./ops-itself "$@"; touch ${stopped}; sleep 8; exit 0; fi`,
   );
   const sidecar = await startService("sidecar", {
+    ...stop,
     GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,

@@ -5,10 +5,10 @@ import type { UpkeepProcessState, UpkeepRequest } from "./upkeep-process.ts";
 
 /**
  * The upkeep alone in a process that is there to be killed. Arguments: the node's workspace, its HTTP URL, the state directory, the
- * restart driver. Answers each message with how the node is; one with `killAt` sets the step at which the process ends, one with `command` does first what
+ * restart driver, and further settings as JSON. Answers each message with how the node is; one with `killAt` sets the step at which the process ends, one with `command` does first what
  * that command of `gatehouse` does.
  */
-const [workspace = "", httpUrl = "", stateDirectory = "", driver = ""] = process.argv.slice(2);
+const [workspace = "", httpUrl = "", stateDirectory = "", driver = "", more = "{}"] = process.argv.slice(2);
 
 await using upkeep = await runUpkeep(
   { workspace, httpUrl },
@@ -18,6 +18,7 @@ await using upkeep = await runUpkeep(
     GATEHOUSE_SIDECAR_RESTART_DRIVER: driver,
     GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "3600",
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "1000",
+    ...(JSON.parse(more) as Readonly<Record<string, string>>),
   },
   { stateDirectory },
 );

@@ -29,16 +29,18 @@ export type UpkeepProcess = KillableProcess<UpkeepRequest, UpkeepProcessState> &
 const program = findTestProgram("upkeep-process.main.ts");
 const rightWithinMs = 30_000;
 
-/** Starts the process; its state stands in the node's workspace. */
+/** Starts the process with further settings; its state stands in the node's workspace. */
 export function startUpkeepProcess(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
   driver: "none" | "ops",
+  settings: Readonly<Record<string, string>> = {},
 ): UpkeepProcess {
   const started = startKillableProcess<UpkeepRequest, UpkeepProcessState>(program, [
     node.workspace,
     node.httpUrl,
     join(node.workspace, "state"),
     driver,
+    JSON.stringify(settings),
   ]);
   const isRight = async () => (await started.ask())?.isRight;
   return { ...started, right: async () => void (await until("the node is right", rightWithinMs, isRight)) };

@@ -1,17 +1,26 @@
-import { mkdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { copyFile, mkdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { mountHangingDisk } from "#sidecar/testing/small-disk.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 const seenData = ({ workspace }: StruckNode["node"]) => join(workspace, "seen-data");
+
+/** Directory of node.conf. Where that is the whole workspace, which the node itself reads, it is another place of its family's. */
+const findConfigDirectory = ({ workspace, configPath }: StruckNode["node"]) =>
+  dirname(configPath) === workspace ? join(workspace, "conf") : dirname(configPath);
 
 /** File systems that do not answer any more. */
 export const hangingFaults: readonly Fault[] = [
   {
     what: "The file system of node.conf hangs (NFS without its server)",
     mounts: true,
-    settings: () => ({ GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" }),
-    strike: ({ node, resources }) => Promise.resolve(resources.use(mountHangingDisk(dirname(node.configPath)))),
+    settings: async ({ node }) => {
+      const path = join(findConfigDirectory(node), basename(node.configPath));
+      await mkdir(dirname(path), { recursive: true });
+      if (path !== node.configPath) await copyFile(node.configPath, path);
+      return { GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none", GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: path };
+    },
+    strike: ({ node, resources }) => Promise.resolve(resources.use(mountHangingDisk(findConfigDirectory(node)))),
     shown: {
       verdict: "unknown",
       condition: ["ConfigValid", "Hanging"],

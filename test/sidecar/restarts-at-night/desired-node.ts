@@ -1,6 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";
@@ -68,17 +69,26 @@ async function runCorrection<Node extends Pick<FakeNode, "workspace" | "configPa
 /** Waits until so many restarts were proved. */
 export async function waitForRestarts(upkeep: RunningUpkeep, count: number): Promise<void> {
   await readUntil(
-    () => upkeep.events.list().filter(({ message }) => message.startsWith("The node is back and advances after")),
-    ({ length }) => length >= count,
+    () => upkeep.events.list().map(({ message }) => message),
+    (messages) => messages.filter((each) => each.startsWith("The node is back and advances after")).length >= count,
     50_000,
   );
 }
 
-/** Puts a program before the node's own `ops`, which it finds as `./ops-itself`. */
-export async function replaceOps(node: Pick<FakeNode, "configPath">, script: string): Promise<void> {
+/**
+ * Puts a program before the node's own `ops`, which it finds as `./ops-itself`; returns the settings of a sidecar that stops the node by it. `ops stop` of the public
+ * family is not run while another test's node runs on this machine, a program of another name is.
+ */
+export async function replaceOps(
+  node: Pick<FakeNode, "configPath">,
+  script: string,
+): Promise<Readonly<Record<string, string>>> {
   const path = join(dirname(node.configPath), "ops");
   await rename(path, `${path}-itself`);
   await writeFile(path, `#!/bin/sh\n${script}\nexec ./ops-itself "$@"\n`, { mode: 0o755 });
+  if (testProfile !== "pharos") return {};
+  await symlink("ops", `${path}-alone`);
+  return { GATEHOUSE_SIDECAR_OPS_STOP: JSON.stringify(["./ops-alone", "stop", "--force"]) };
 }
 
 /** A configuration that means something else to the node, which starts with it all the same. */

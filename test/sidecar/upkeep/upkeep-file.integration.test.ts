@@ -10,7 +10,7 @@ const noRestart = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
 
 /** A node whose start nothing shows, so that it may have read what stood in node.conf for a moment: no driver says it, and its programs are elsewhere. */
 function hideProcess(node: FakeNode): Readonly<Record<string, string>> {
-  const restart = ["sh", "-c", "./ops stop --force; exec ./ops start --config ./node.conf"];
+  const restart = ["sh", "-c", `./ops stop --force; exec ./ops start --config ./${basename(node.configPath)}`];
   return {
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
     GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
@@ -18,7 +18,7 @@ function hideProcess(node: FakeNode): Readonly<Record<string, string>> {
     GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: node.configPath,
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose",
     GATEHOUSE_SIDECAR_COMPOSE_COMMAND: JSON.stringify(restart),
-    GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: node.binDirectory,
+    GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: dirname(node.programs.ops),
   };
 }
 

@@ -74,7 +74,9 @@ test("a start by hand that comes before the sidecar's own is no failure", async 
   expect(upkeep.state.hold.get()).toBeUndefined();
   expect(await node.running()).toBe(await node.config());
   const said = upkeep.events.list().filter(({ kind }) => kind === "restart" || kind === "roll-back");
-  expect(said.map(({ message }) => message)).toEqual([
+  // Another test's node may run on this machine.
+  const own = said.filter(({ message }) => !message.startsWith("Another node runs on this machine"));
+  expect(own.map(({ message }) => message)).toEqual([
     expect.stringMatching(/^The node is back and advances after/),
     expect.stringMatching(
       new RegExp(`^The node runs although the sidecar could not start it: somebody else did\\. .*${words}`),

@@ -192,10 +192,10 @@ test("without a driver, a change by hand counts as read once the node was restar
 test("a node whose own start overwrites node.conf is restarted twice, and no more until its template is corrected", async () => {
   await using node = await createFakeNode();
   const template = join(node.workspace, "template.conf");
-  const ops = join(node.binDirectory, "ops");
+  const { ops } = node.programs;
   await writeFile(template, driftedConfig);
   await rename(ops, `${ops}-itself`);
-  const script = '#!/bin/sh\n[ "$1" = start ] && cp ../template.conf node.conf\nexec ./ops-itself "$@"\n';
+  const script = `#!/bin/sh\n[ "$1" = start ] && cp ${template} ${node.configPath}\nexec ./ops-itself "$@"\n`;
   await writeFile(ops, script, { mode: 0o755 });
   await node.start();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100" });

@@ -198,7 +198,11 @@ test("a process that ended while its restart was verified, by a sidecar that was
     await node.opensAfter(3_000);
     const environment = {
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
-      GATEHOUSE_SIDECAR_OPS_START: JSON.stringify(["sh", "-c", "./ops start --config ./node.conf & sleep 1"]),
+      GATEHOUSE_SIDECAR_OPS_START: JSON.stringify([
+        "sh",
+        "-c",
+        `./ops start --config ./${basename(node.configPath)} & sleep 1`,
+      ]),
       GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "900000",
       GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "500",
     };
