@@ -53,10 +53,11 @@ const downLooks = 3;
  * @throws {DriverError} when it still runs.
  */
 export async function stopByOps(
-  { words, run, isAlone, graceMs, kills }: OpsStop,
+  stop: OpsStop,
   signal: AbortSignal,
   dependencies: OpsStopDependencies,
 ): Promise<Stopped> {
+  const { words, run, isAlone, graceMs, kills } = stop;
   const { processes, log } = dependencies;
   const { own } = await processes.find();
   const waitForExit = (withinMs: number) => findLeft(own, withinMs, signal, dependencies);
@@ -64,7 +65,8 @@ export async function stopByOps(
   let left = await waitForExit(graceMs);
   const result = (await isAlone()) ? await run() : undefined;
   if (own.length === 0) {
-    const wasUp = await waitUntilDown({ words, graceMs }, result, signal, dependencies);
+    const { wasUp, isSeen } = await waitUntilDown({ words, graceMs }, result, signal, dependencies);
+    if (isSeen) return stopByOps(stop, signal, dependencies);
     return { result, wasSeen: false, isForced: wasUp };
   }
   const wasLeft = left.length > 0;
@@ -105,26 +107,28 @@ async function findLeft(
   return waitUntil(look, (left) => left.length === 0, { everyMs: lookAgainMs, withinMs, signal }, clock);
 }
 
-/** Waits until the RPC gives no answer; returns whether it gave one before. */
+/** Waits until the RPC gives no answer, or the process is seen after all, by the port that it has opened since; returns whether it gave one before. */
 async function waitUntilDown(
   { words, graceMs }: Pick<OpsStop, "words" | "graceMs">,
   result: ProcessResult | undefined,
   signal: AbortSignal,
-  { look, clock }: Pick<OpsStopDependencies, "look" | "clock">,
-): Promise<boolean> {
+  { processes, look, clock }: Pick<OpsStopDependencies, "processes" | "look" | "clock">,
+): Promise<Readonly<{ wasUp: boolean; isSeen: boolean }>> {
   let looks = 0;
   let wasUp = false;
+  let isSeen = false;
   const isDown = async () => {
     const { failure } = await look(signal);
     wasUp ||= failure === undefined;
+    isSeen = failure === undefined && (await processes.find()).own.length > 0;
     // One that is only slow may run on.
     looks = failure === undefined || failure.reason === "TimedOut" ? 0 : looks + 1;
-    return looks >= downLooks;
+    return isSeen || looks >= downLooks;
   };
   // A command that could not even be run has stopped nothing.
   const hasRun = result?.ok === true || result?.exitStatus !== undefined;
   const withinMs = hasRun ? graceMs + killedMs : notRunMs;
-  if (await waitUntil(isDown, Boolean, { everyMs: lookAgainMs, withinMs, signal }, clock)) return wasUp;
+  if (await waitUntil(isDown, Boolean, { everyMs: lookAgainMs, withinMs, signal }, clock)) return { wasUp, isSeen };
   if (result?.ok === false) throw new DriverError(result.message);
   const why = result === undefined ? "the node" : `the node still responds after ${words}, and`;
   throw new DriverError(`${why} can't be seen as a process; run the sidecar as the node's user.`);

@@ -1,0 +1,39 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { pino } from "pino";
+import { expect, it } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import { readStartTicks } from "./host-processes.ts";
+import { stopByOps } from "./ops-stop.ts";
+
+it("stops a node by its process that is seen only once its port is open, next to another node for whose sake the stop command is not run", async () => {
+  const child = spawn("sleep", ["60"]);
+  const ended = once(child, "exit");
+  await once(child, "spawn");
+  const { pid = 0 } = child;
+  const node = { pid, startTicks: (await readStartTicks(pid)) ?? 0 };
+  const runs = async () => (await readStartTicks(pid)) === node.startTicks;
+  let isOpen = false;
+  const stopped = await stopByOps(
+    {
+      words: "`./ops stop --force`",
+      run: () => Promise.reject(new Error("it would end the other node")),
+      isAlone: () => Promise.resolve(false),
+      graceMs: 5_000,
+      kills: true,
+    },
+    AbortSignal.timeout(20_000),
+    {
+      processes: { find: async () => ({ own: isOpen && (await runs()) ? [node] : [], elsewhere: [] }), runs },
+      look: async () => {
+        isOpen = true;
+        return (await runs()) ? { answers: 1 } : { answers: 1, failure: { reason: "Refused", message: "closed" } };
+      },
+      clock: systemClock,
+      events: { add: () => undefined },
+      log: pino({ level: "silent" }),
+    },
+  );
+  expect(stopped).toEqual({ result: undefined, wasSeen: true, isForced: false });
+  expect(await ended).toEqual([null, "SIGTERM"]);
+});
