@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
-import { PassThrough, type Transform } from "node:stream";
+import { PassThrough, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import type { Logger } from "#daemon/log/log.ts";
@@ -44,9 +44,17 @@ export async function unpackArchive(
       return why === undefined;
     },
   });
+  let isOver = false;
+  unpacking.once("eof", () => {
+    isOver = true;
+  });
+  // The parser gathers what follows an archive's end, which may be gigabytes of zeros, and copies all of it at each chunk.
+  const untilEnd = new Transform({
+    transform: (chunk, _encoding, done) => done(null, isOver ? undefined : chunk),
+  });
   try {
     const ends = AbortSignal.any([signal, refusing.signal]);
-    await pipeline(createReadStream(place.archive), await createDecompressor(place.archive), unpacking, {
+    await pipeline(createReadStream(place.archive), await createDecompressor(place.archive), untilEnd, unpacking, {
       signal: ends,
     });
   } catch (cause) {

@@ -1,0 +1,24 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { pino } from "pino";
+import { create } from "tar";
+import { expect, test } from "vitest";
+import { unpackArchive } from "./unpack-archive.ts";
+
+const zeroBytes = 64 * 2 ** 20;
+
+test("zeros behind an archive's end take time by their number, not by its square", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-unpack-"));
+  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const [archive, tree] = [join(directory, "archive"), join(directory, "tree")];
+  await mkdir(tree);
+  await writeFile(join(directory, "blocks"), "some blocks");
+  await create({ cwd: directory, file: archive }, ["blocks"]);
+  await writeFile(archive, gzipSync(Buffer.concat([await readFile(archive), Buffer.alloc(zeroBytes)]), { level: 1 }));
+  const settings = { progressMs: 60_000, archive: { strip: 0, limitBytes: 1_000_000 } };
+  const signal = AbortSignal.timeout(20_000);
+  await unpackArchive(settings, { archive, tree, part: undefined }, { log: pino({ level: "silent" }), signal });
+  expect(await readFile(join(tree, "blocks"), "utf8")).toBe("some blocks");
+});
