@@ -34,7 +34,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true }));
 
-const options = () => ({ configPath, nodeVersion: "0.16.2", json: false, write: false });
+const options = () => ({ configPath, nodeVersion: "0.16.2", stateDirectories: [], json: false, write: false });
 
 test("gatehouse plan prints a diff and a reason for each change, and exits with 2", async () => {
   expect(await runPlanCommand(options(), settings, output)).toBe(2);

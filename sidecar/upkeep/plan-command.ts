@@ -3,23 +3,26 @@ import type { SidecarSettings } from "../settings.ts";
 import { createWriterLock } from "./config/writer-lock.ts";
 import { writeConfig } from "./config/config-writer.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
-import { createDesiredState } from "./plan/desired-state.ts";
 import { readConfigFile, type ConfigReading } from "./config/config-file.ts";
-import { findDataPath } from "#node/conf/data-path.ts";
+import { createConfigVersions, type ConfigVersions } from "./config/config-versions.ts";
+import { planWithEarlierValues } from "./config/healthy-config.ts";
 import { findPathsDirectory } from "#node/layout.ts";
-import { parseNodeVersion } from "#node/versions.ts";
+import { readNodeValues } from "#node/conf/node-values.ts";
+import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
 import { buildConfigTree } from "#node/lint/config-tree.ts";
 import { findWrittenSecrets } from "#node/lint/general-rules.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { ConfigChange } from "#node/conf/monitor-change.ts";
 import { looksSecret, withoutCredentials, withoutSecretShapes } from "#node/conf/secret-shapes.ts";
 import type { PlanDocument } from "./plan/plan-document.ts";
-import { findWrite, plan, type Plan } from "./plan/plan.ts";
+import { findWrite, type Plan } from "./plan/plan.ts";
 
 /** Options of `gatehouse plan`. */
 export type PlanCommandOptions = Readonly<{
   configPath: string;
   nodeVersion: string;
+  /** Directories that may hold the state of the node's sidecar, whose copies have the values that the file may have lost. */
+  stateDirectories: readonly string[];
   json: boolean;
   /** Applies the plan to the file. */
   write: boolean;
@@ -47,8 +50,7 @@ export async function runPlanCommand(
     output.error(`plan: ${message}\n`);
     return exitStatus.error;
   }
-  const dataPath = findDataPath(settings.node.dataPath, findPathsDirectory(configPath), reading.document.value);
-  const planned = plan({ document: reading.document, version }, createDesiredState(settings, dataPath));
+  const planned = await planFor({ document: reading.document, version }, options, { settings, output });
   if (!options.json) output.out(render(configPath, reading, planned, output));
   for (const { message } of planned.problems) output.error(`plan: ${message}\n`);
   const written = await writePlanned(planned, { options, reading, settings });
@@ -61,6 +63,34 @@ export async function runPlanCommand(
     output.out(renderJson(buildDocument(reading, planned, { ...options, written: written?.ok === true })));
   if (planned.problems.length > 0 || written?.ok === false) return exitStatus.error;
   return findPlannedText(planned) === undefined || written?.ok === true ? exitStatus.clean : exitStatus.drift;
+}
+
+/** Plans as the sidecar does. A copy counts if its data, keys and ports are those of the file that stands there. */
+function planFor(
+  observed: Readonly<{ document: ReadConfig["document"]; version: NodeVersion }>,
+  { configPath, stateDirectories }: PlanCommandOptions,
+  { settings, output }: Readonly<{ settings: SidecarSettings; output: CommandOutput }>,
+): Promise<Plan> {
+  const pathsDirectory = findPathsDirectory(configPath);
+  const values = readNodeValues(observed.document, pathsDirectory);
+  return planWithEarlierValues(observed, settings, pathsDirectory, {
+    versions: recallFrom(stateDirectories),
+    state: { nodeValues: { get: () => values } },
+    log: { warn: (_facts: object, message?: string) => output.error(`plan: ${message ?? ""}\n`) },
+  });
+}
+
+/** Reads the copies in the first of the directories that has them. */
+function recallFrom(directories: readonly string[]): Pick<ConfigVersions, "recall"> {
+  return {
+    recall: async (slot) => {
+      for (const directory of directories) {
+        const copy = await createConfigVersions(directory).recall(slot);
+        if (copy !== undefined) return copy;
+      }
+      return undefined;
+    },
+  };
 }
 
 type ReadConfig = Extract<ConfigReading, { ok: true }>;

@@ -1,5 +1,4 @@
 import { findDataPath } from "#node/conf/data-path.ts";
-import type { Desired } from "#node/conf/monitor-values.ts";
 import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
@@ -8,13 +7,13 @@ import { noteAdoption, type ObservedAdoption } from "./adoption/adoption-observa
 import { decideAuthority } from "./adoption/authority.ts";
 import type { ConfigReading } from "./config/config-file.ts";
 import type { ConfigVersions } from "./config/config-versions.ts";
-import { loadEarlierMonitors } from "./config/healthy-config.ts";
+import { planWithEarlierValues } from "./config/healthy-config.ts";
 import type { ObservedConfig } from "./config/config-observation.ts";
 import type { NodePlace } from "./config/node-place.ts";
 import type { NodeDriver } from "./drivers/driver.ts";
 import type { NodeCli } from "./drivers/node-cli.ts";
 import { hashDesiredState, createDesiredState } from "./plan/desired-state.ts";
-import { findWrite, plan, type Observed, type Plan } from "./plan/plan.ts";
+import type { Plan } from "./plan/plan.ts";
 import { createPlanView } from "./plan/plan-view.ts";
 import { liftHoldIfChanged, type HoldDependencies } from "./restart/hold.ts";
 import type { ObservedRestarts } from "./restart/restart-observation.ts";
@@ -49,20 +48,6 @@ export type PlanStep = (
   request: PlanRequest,
 ) => Promise<Readonly<{ planned: Plan; desired: HeldState }>>;
 
-/** Plans with the values of earlier files where the file may lack some; a file that is as desired needs no copy to be read. */
-async function makePlan(
-  observed: Observed,
-  desired: Desired,
-  pathsDirectory: string,
-  dependencies: PlanStepDependencies,
-): Promise<Plan> {
-  const planned = plan(observed, desired);
-  const lacksAddress = planned.problems.some(({ reason }) => reason === "PushAddressUnknown");
-  if (observed.document === undefined || (findWrite(planned) === undefined && !lacksAddress)) return planned;
-  const earlier = await loadEarlierMonitors(observed.document, pathsDirectory, dependencies);
-  return plan(observed, { ...desired, monitor: { ...desired.monitor, earlier } });
-}
-
 export function createPlanStep(seen: PlanSeen, dependencies: PlanStepDependencies): PlanStep {
   const { settings, observer, state, place, nodeCli, driver } = dependencies;
   return async (reading, { resolution, doubtOfPlace }) => {
@@ -84,7 +69,7 @@ export function createPlanStep(seen: PlanSeen, dependencies: PlanStepDependencie
     const pruneInfo = observer.pruneInfo();
     const doubt = resolution.doubt ?? doubtOfPlace;
     const observed = { document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() };
-    const planned = await makePlan(observed, desired, layout.pathsDirectory, dependencies);
+    const planned = await planWithEarlierValues(observed, settings, layout.pathsDirectory, dependencies);
     const means = {
       prunes: settings.prune.enabled && nodeCli !== undefined,
       restarts: driver !== undefined,

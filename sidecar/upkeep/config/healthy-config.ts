@@ -1,27 +1,54 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { isJsonObject, type ConfigDocument, type JsonObject } from "#node/conf/document.ts";
+import { findDataPath } from "#node/conf/data-path.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import { createDesiredState } from "../plan/desired-state.ts";
+import { findWrite, plan, type Observed, type Plan } from "../plan/plan.ts";
 import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { ObservedConfig } from "./config-observation.ts";
 import { judgeRestorable } from "./restorable.ts";
 
-type LoadDependencies = Readonly<{ versions: ConfigVersions; log: Logger }>;
+type LoadDependencies = Readonly<{
+  versions: Pick<ConfigVersions, "recall">;
+  log: Pick<Logger, "warn">;
+}>;
 
 /** Loads the content that is remembered as healthy; undefined if there is none, or it can't be read. */
 export async function loadHealthyConfig(dependencies: LoadDependencies): Promise<Uint8Array | undefined> {
   return loadCopy("healthy", dependencies);
 }
 
+/** Whose earlier files are loaded: those with the data, keys and ports that the node last ran with. */
+type EarlierDependencies = LoadDependencies &
+  Readonly<{ state: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }> }>;
+
+/** Plans with the values of earlier files where the file may lack some; a file that is as desired needs no copy to be read. */
+export async function planWithEarlierValues(
+  observed: Observed,
+  settings: SidecarSettings,
+  pathsDirectory: string,
+  dependencies: EarlierDependencies,
+): Promise<Plan> {
+  const dataPath = findDataPath(settings.node.dataPath, pathsDirectory, observed.document?.value);
+  const desired = createDesiredState(settings, dataPath);
+  const planned = plan(observed, desired);
+  const lacksAddress = planned.problems.some(({ reason }) => reason === "PushAddressUnknown");
+  if (observed.document === undefined || (findWrite(planned) === undefined && !lacksAddress)) return planned;
+  const earlier = await loadEarlierMonitors(observed.document, pathsDirectory, dependencies);
+  return plan(observed, { ...desired, monitor: { ...desired.monitor, earlier } });
+}
+
 /**
  * Loads the `monitor_config` of the remembered contents that are this node's: of the healthy one, then of the last good one. What a file has lost comes
  * back with these values.
  */
-export async function loadEarlierMonitors(
+async function loadEarlierMonitors(
   standing: ConfigDocument,
   pathsDirectory: string,
-  dependencies: LoadDependencies & Readonly<{ state: Pick<UpkeepState, "nodeValues"> }>,
+  dependencies: EarlierDependencies,
 ): Promise<readonly JsonObject[]> {
   const copies = [await loadCopy("healthy", dependencies), await loadCopy("last-good", dependencies)];
   return copies.flatMap((copy) => {

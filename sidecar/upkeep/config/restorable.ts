@@ -29,7 +29,7 @@ export function judgeRestorable(
   copy: Uint8Array,
   pathsDirectory: string,
   { standing, ran }: RestoreOver,
-  { nodeValues }: Pick<UpkeepState, "nodeValues">,
+  { nodeValues }: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }>,
 ): Restorable {
   const parsed = parseConfig(copy);
   if (!parsed.ok) return { ok: false, why: "it can't be used itself" };

@@ -1,12 +1,11 @@
 import { bootTime } from "#daemon/clock.ts";
-import { findDataPath } from "#node/conf/data-path.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import type { Authority } from "../adoption/authority.ts";
-import { saveHealthyConfig } from "../config/healthy-config.ts";
+import { planWithEarlierValues, saveHealthyConfig } from "../config/healthy-config.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { NodePlace } from "../config/node-place.ts";
@@ -209,8 +208,7 @@ function createStepsDependencies(
     fileDeadline: place.fileDeadline,
     lock: place.lock,
     limitBytes: settings.upkeep.configLimitBytes,
-    desired: (document) =>
-      createDesiredState(settings, findDataPath(settings.node.dataPath, place.layout().pathsDirectory, document.value)),
+    plan: (observed) => planWithEarlierValues(observed, settings, place.layout().pathsDirectory, dependencies),
     waitsFor: (stage) => {
       seen.restarts.note({ stage });
       wake();

@@ -75,6 +75,7 @@ function upkeep() {
     rpc: { blockHash: async () => "0x1", peers },
     holders: { now: async () => [] },
     commits: () => ({}),
+    versions: { recall: async () => undefined },
     authority: () => "acts",
     isRestarting: () => now.isRestarting,
     signal: new AbortController().signal,

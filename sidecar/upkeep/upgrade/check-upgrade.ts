@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import { hasRoomFor } from "#daemon/files/disk-space.ts";
-import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
@@ -15,9 +15,10 @@ import {
 } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
+import type { ConfigVersions } from "../config/config-versions.ts";
+import { planWithEarlierValues } from "../config/healthy-config.ts";
 import type { NodePlace } from "../config/node-place.ts";
-import { createDesiredState } from "../plan/desired-state.ts";
-import { plan, findWrite } from "../plan/plan.ts";
+import { findWrite } from "../plan/plan.ts";
 import type { ReleaseFile, UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
@@ -36,7 +37,9 @@ export type CheckUpgradeDependencies = CheckNodeDependencies &
   Readonly<{
     place: Pick<NodePlace, "layout" | "read">;
     observer: Readonly<{ version: () => VersionResolution }>;
+    versions: Pick<ConfigVersions, "recall">;
     clock: Clock;
+    log: Logger;
   }>;
 
 /** Time that measuring the data or a snapshot may take, while a person waits. */
@@ -59,7 +62,7 @@ export async function checkUpgrade(
   const layout = place.layout();
   const release = await readRelease(request, { ...dependencies, layout });
   const { files, to } = typeof release === "string" ? { files: [], to: undefined } : release;
-  const config = checkConfig(await place.read(), { from: version, to: to?.version }, dependencies);
+  const config = await checkConfig(await place.read(), { from: version, to: to?.version }, dependencies);
   const work = `to-${to?.version?.release ?? to?.commit ?? "unknown"}`;
   const found = config.document && (await findWorkStores(config.document, work, source, dependencies));
   const stores = found?.ok === true ? found.stores : [];
@@ -148,21 +151,19 @@ export function createRecord(
 
 const noAnswer = "the node does not answer: only if it runs well now can it be judged worse afterwards";
 
-/** Plans the change of node.conf, and finds its problems and warnings. Pure. */
-function checkConfig(
+/** Plans the change of node.conf, and finds its problems and warnings. */
+async function checkConfig(
   reading: ConfigReading,
   { from, to }: Readonly<Record<"from" | "to", NodeVersion | undefined>>,
-  { settings, place }: Readonly<{ settings: SidecarSettings; place: Pick<NodePlace, "layout"> }>,
+  dependencies: Pick<CheckUpgradeDependencies, "settings" | "place" | "versions" | "state" | "log">,
 ) {
+  const { settings, place } = dependencies;
+  const { pathsDirectory } = place.layout();
   const document = reading.ok ? reading.document : undefined;
-  const desired = createDesiredState(
-    settings,
-    findDataPath(settings.node.dataPath, place.layout().pathsDirectory, document?.value),
-  );
   const common = { document };
   if (!reading.ok) return { ...common, write: undefined, problems: [reading.problem.message], warnings: [] };
   if (to === undefined) return { ...common, write: undefined, problems: [], warnings: [] };
-  const planned = plan({ document, version: to }, desired);
+  const planned = await planWithEarlierValues({ document, version: to }, settings, pathsDirectory, dependencies);
   const write = findWrite(planned);
   const findings = lintConfig(write === undefined ? reading.bytes : Buffer.from(write.text), to);
   const against = listNewFindings(findings, lintConfig(reading.bytes, from)).filter(isRefusing);

@@ -3,22 +3,20 @@ import { mkdir } from "node:fs/promises";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
-import type { ConfigDocument } from "#node/conf/document.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
 import { parseNodeVersion } from "#node/versions.ts";
-import type { Desired } from "#node/conf/monitor-values.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { readWithDeadline, writeWithDeadline, type DescribedChange } from "../config/with-deadline.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
-import { plan, findWrite } from "../plan/plan.ts";
+import { findWrite, type Observed, type Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { isThere } from "./data/data-copy.ts";
 
 export type ConfigStepDependencies = Readonly<{
-  desired: (document: ConfigDocument) => Desired;
+  plan: (observed: Pick<Observed, "document" | "version">) => Promise<Plan>;
   limitBytes: number;
   fileDeadline: FileDeadline;
   lock: () => WriterLock;
@@ -46,13 +44,13 @@ export async function keepConfig(
 
 /** Gives node.conf the keys of the new version, as the upkeep would once the node answers: so the version is proved with its final node.conf. */
 export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<StepOutcome> {
-  const { limitBytes, fileDeadline, desired } = dependencies;
+  const { limitBytes, fileDeadline, plan } = dependencies;
   const reading = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
   if (!reading.ok) return { ok: false, why: reading.problem.message };
   const version = parseNodeVersion(record.to);
   // Known by its commit alone: which names it reads is not known, and the present ones stay.
   if (version === undefined) return { ok: true };
-  const planned = plan({ document: reading.document, version }, desired(reading.document));
+  const planned = await plan({ document: reading.document, version });
   const [problem] = planned.problems;
   if (problem !== undefined) return { ok: false, why: problem.message };
   const write = findWrite(planned);

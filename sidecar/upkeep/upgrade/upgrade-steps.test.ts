@@ -82,7 +82,7 @@ function steps(lock?: WriterLock) {
     lastPush: undefined,
     rpc: { blockHash: async () => undefined, peers: async () => undefined },
     nodeCli: undefined,
-    desired: never,
+    plan: never,
     limitBytes: 1_000,
     fileDeadline: { call: (_, call) => call(), hangs: () => false },
     lock: lock === undefined ? never : () => lock,

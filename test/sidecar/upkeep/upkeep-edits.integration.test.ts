@@ -1,8 +1,12 @@
 import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
+import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
+import { runPlanCommand } from "#sidecar/upkeep/plan-command.ts";
 import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
@@ -111,9 +115,34 @@ test("a monitor_config that is lost comes back with the values that the node ran
   const before = await node.config();
   const lost = JSON.parse(before.replace(/\/\/.*/, "")) as { chain: { monitor_config?: Record<string, unknown> } };
   const { monitor_config: values, ...chain } = lost.chain;
+  const restartEvents = () => upkeep.events.list().filter(({ kind }) => kind === "restart");
+  const { length } = restartEvents();
   await node.save(JSON.stringify({ ...lost, chain }));
   await readUntil(node.config, (text) => text.includes("monitor_config"));
   const back = JSON.parse(await node.config()) as typeof lost;
   expect(back.chain.monitor_config).toEqual(values);
   expect(values).toMatchObject({ storage_cetina_job_name: "node-7", storage_cetina_push_interval: 5 });
+  // A restart, or why there is none.
+  await readUntil(restartEvents, (events) => events.length > length);
+  await settle(upkeep);
+  // Another program has the right to write it, so that it stays as it is.
+  await rm(join(dirname(node.configPath), `.${basename(node.configPath)}.lock`));
+  using lock = createWriterLock(node.configPath);
+  lock.acquire();
+  const { storage_cetina_job_name: _, ...others } = values ?? {};
+  await node.save(JSON.stringify({ ...lost, chain: { ...chain, monitor_config: others } }));
+  await upkeep.reason("ConfigCurrent", "Locked");
+  const answer = await upkeep.upkeep.control.upgrade({
+    source: await node.release("0.16.3", "good"),
+    version: "0.16.3",
+  });
+  expect(JSON.stringify(answer)).toMatch(/storage_cetina_job_name[^,;]*node-7/);
+  const printed: string[] = [];
+  const print = (text: string) => void printed.push(text);
+  const options = { configPath: node.configPath, nodeVersion: "0.16.2", json: false, write: false };
+  const settings = readSettings(sidecarSettings, { env: {} });
+  const stateDirectories = [join(node.workspace, "none"), upkeep.stateDirectory];
+  const output = { out: print, error: print, isColored: false };
+  expect(await runPlanCommand({ ...options, stateDirectories }, settings, output)).toBe(2);
+  expect(printed.join("")).toMatch(/storage_cetina_job_name[^,;]*node-7/);
 });
