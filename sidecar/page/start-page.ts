@@ -73,6 +73,7 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
     state,
     deployment,
     figures: () => ({ restarts: upkeep()?.restarts(), disk }),
+    giveOwnNames: (value) => upkeep()?.giveOwnNames(value) ?? value,
     configured: () => upkeep()?.configured() ?? starting,
     plan: () => upkeep()?.control.look().plan,
     actions: () =>

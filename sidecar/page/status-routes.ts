@@ -26,6 +26,8 @@ export type StatusSources = Omit<NodePageSources, "advise"> &
     deployment: () => Deployment;
     /** The runbooks that this listener has, by file name. */
     runbooks: Pick<ReadonlyMap<string, string>, "has">;
+    /** Gives texts the names of the node's own files. */
+    giveOwnNames: <Value extends object>(value: Value) => Value;
     /** Whether the configuration is right, for `/startupz`. */
     configured: () => ReadinessCheck;
     /** Changes that the sidecar would make, or is about to; undefined until it has looked. */
@@ -40,10 +42,12 @@ export type PageAction = "resume" | "adopt" | "restart";
 /** Adds `GET /status` (conditions, health and events as JSON) and `GET /startupz` (200 once the configuration is right). */
 export function addStatusRoutes(app: App, options: StatusOptions, sources: StatusSources): void {
   app.get("/startupz", (c) => {
-    const state = sources.configured();
+    const state = sources.giveOwnNames(sources.configured());
     return c.json({ status: state.ok ? "ok" : "unready", checks: { configured: state } }, state.ok ? 200 : 503);
   });
-  app.get("/status", (c) => c.json(buildStatus(options, sources), 200, { "Cache-Control": "no-store" }));
+  app.get("/status", (c) =>
+    c.json(sources.giveOwnNames(buildStatus(options, sources)), 200, { "Cache-Control": "no-store" }),
+  );
 }
 
 function buildStatus(options: StatusOptions, sources: StatusSources) {

@@ -21,6 +21,7 @@ import { createMaintenanceWindow } from "./restart/maintenance-window.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import type { NodeLayout } from "#node/layout.ts";
+import { giveOwnNames } from "#node/own-names.ts";
 import { knownCommits, listImageCommits, type ProgramIdentity, type ReleaseCommits } from "#node/versions.ts";
 import { createPassMetrics, createUpkeepMetrics } from "./upkeep-metrics.ts";
 import { watchPasses } from "./pass-watch.ts";
@@ -60,6 +61,8 @@ export type Upkeep = AsyncDisposable &
     dataPath: () => string | undefined;
     /** Returns the node's family and the paths of its programs and node.conf. */
     places: () => NodeLayout & Readonly<{ ops: OpsPlace }>;
+    /** Gives the texts of a value the names of the node's own files. */
+    giveOwnNames: <Value extends object>(value: Value) => Value;
     /** Returns the number of restarts in the last hour, and the limit. */
     restarts: () => Readonly<{ used: number; perHour: number }>;
     /** Whether the sidecar may change anything now: it has the authority to, and no hold is in force. */
@@ -114,8 +117,14 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     lastPush: pushes?.lastPush,
   });
   const loop = startPasses(progress, steps, { settings, ...dependencies, signal });
+  const nameOwn = <Value extends object>(value: Value) => giveOwnNames(value, place.layout());
+  const control = createUpkeepControl(
+    { ...listFound(seen), document, isRestarting },
+    { ...common, ...node, ...kept, authority, isRestarting, command },
+  );
   return {
     wake,
+    giveOwnNames: nameOwn,
     program: () => observer.version(),
     dataPath: () => findNodeDataPath(document(), settings, place.layout().pathsDirectory),
     places: () => ({ ...place.layout(), ops: findOpsPlace(settings, place.layout()) }),
@@ -123,10 +132,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     mayAct: () => authority() === "acts" && !isHeld(),
     configured: () =>
       judgeConfigured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
-    control: createUpkeepControl(
-      { ...listFound(seen), document, isRestarting },
-      { ...common, ...node, ...kept, authority, isRestarting, command },
-    ),
+    control: nameAnswers(control, nameOwn),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
       await Promise.all([loop.done, observer.done, pushes?.done, ...listRunning(seen)]);
@@ -145,6 +151,19 @@ function listKnownCommits(
     ...listImageCommits(node.image),
     ...findUpgradedCommit(state.upgrade.get()),
     ...listedCommits(),
+  };
+}
+
+/** Has each answer of a control name the node's own files. */
+function nameAnswers(control: UpkeepControl, name: Upkeep["giveOwnNames"]): UpkeepControl {
+  return {
+    look: () => name(control.look()),
+    resume: () => name(control.resume()),
+    restart: () => name(control.restart()),
+    adopt: (digest) => name(control.adopt(digest)),
+    upgrade: async (request) => name(await control.upgrade(request)),
+    cancelUpgrade: () => name(control.cancelUpgrade()),
+    restore: async (request) => name(await control.restore(request)),
   };
 }
 

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
@@ -58,11 +58,14 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   await until("the first look is over", generousMs, async () => (await fetch(`${url}/startupz`)).status === 200);
   const { verdict, plan } = await statusOf(url);
   expect(verdict.level).toBe("waiting");
+  const file = RegExp.escape(basename(node.configPath));
   expect(plan?.steps).toEqual([
     expect.stringMatching(/^auto-pruning is switched on .*this can't be undone.*GATEHOUSE_SIDECAR_PRUNE_ENABLED=false/),
-    expect.stringMatching(/^node\.conf: enable_pamir_cetina renamed to storage_enable_cetina/),
-    ...Array<unknown>(4).fill(expect.stringMatching(/^node\.conf: pamir_cetina_\w+ renamed to storage_cetina_/)),
-    expect.stringMatching(/^the node is restarted \(node\.conf is not what the node has read/),
+    expect.stringMatching(new RegExp(`^${file}: enable_pamir_cetina renamed to storage_enable_cetina`)),
+    ...Array<unknown>(4).fill(
+      expect.stringMatching(new RegExp(`^${file}: pamir_cetina_\\w+ renamed to storage_cetina_`)),
+    ),
+    expect.stringMatching(new RegExp(`^the node is restarted \\(${file} is not what the node has read`)),
   ]);
   const unsaid = await runGatehouse(["adopt", "--state-directory", state]);
   expect([unsaid.status, unsaid.stderr]).toEqual([1, "adopt: nothing was changed. Without a terminal, say --yes.\n"]);

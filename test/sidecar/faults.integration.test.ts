@@ -40,7 +40,9 @@ const nameAsInReference = (text: string) => text.replaceAll(/pharos(?=\.conf|_cl
 async function readReports(url: string | undefined) {
   const ask = async (path: string) => fetch(`${url}${path}`);
   const readyz = (await ask("/readyz")).status;
-  const text = nameAsInReference(await (await ask("/status")).text());
+  const said = await (await ask("/status")).text();
+  if (testProfile === "pharos") expect(said).not.toMatch(/[ "]node_cli[ ,.:;"]/);
+  const text = nameAsInReference(said);
   const status = JSON.parse(text) as { verdict: Verdict; conditions: readonly Condition[] };
   return { readyz, ...status, metrics: await (await ask("/metrics")).text() };
 }

@@ -95,6 +95,7 @@ export async function servePage({
         disk:
           free === undefined ? undefined : { look: { freeBytes: free * 500 * gib, freeBytesRatio: free }, atMs: nowMs },
       }),
+      giveOwnNames: (value) => value,
       configured: () => ({ ok: true, message: "" }),
       plan: () => plan,
       actions: () => undefined,

@@ -1,0 +1,17 @@
+import { basename } from "node:path";
+import type { NodeLayout } from "./layout.ts";
+
+/** The specification's names of a node's parts in messages, but not in a path, a longer word or a setting. */
+const specified = /(?<![\w./-])(?:node\.conf|node_cli)(?![\w/-]|\.\w)/g;
+
+/** Gives the texts of a value that is shown to people the names that a node's own configuration file and tool have, in place of the specification's. */
+export function giveOwnNames<Value extends object>(
+  value: Value,
+  { family, configPath }: Pick<NodeLayout, "family" | "configPath">,
+): Value {
+  const own: Readonly<Record<string, string>> = { "node.conf": basename(configPath), node_cli: family.programs.tool };
+  if (Object.entries(own).every(([name, itself]) => name === itself)) return value;
+  const rename = (_: string, each: unknown) =>
+    typeof each === "string" ? each.replaceAll(specified, (name) => own[name] ?? name) : each;
+  return JSON.parse(JSON.stringify(value), rename) as Value;
+}
