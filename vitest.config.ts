@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import "./test/support/threads.ts";
 import { placeAmongPrograms, programsDirectory, programStarters } from "./test/support/programs/place.ts";
 
 /**
@@ -58,9 +59,6 @@ const unsharedIntegrationTests = [
   "test/gateway/listener/generated-requests.integration.test.ts",
   "test/x402/one-line-scheme.integration.test.ts",
 ];
-
-// As `cli/launch.js` sets it: tests of disks that hang take some of a process's threads for files, and the process may be shared.
-process.env["UV_THREADPOOL_SIZE"] ??= "16";
 
 /** One cache of compiled code for the nodes of all tests, where each would fill its own; see `devnet/workspace/launcher.ts`. */
 const compiled = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/tests") };
