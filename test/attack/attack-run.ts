@@ -3,8 +3,9 @@ import { until } from "#daemon/testing/until.ts";
 import { quantile } from "../bench/measurement.ts";
 import type { AttackedSidecar } from "./attacked-sidecar.ts";
 import { allAttacks } from "./attacks/all-attacks.ts";
-import { startCallers, type Sample } from "./callers.ts";
-import { startProcess } from "./child-process.ts";
+import type { Attack, Target } from "./attacks/attack.ts";
+import { startCallers, type Callers, type Sample } from "./callers.ts";
+import { startProcess, type SuiteProcess } from "./child-process.ts";
 import { startWitness, type Sight } from "./witness.ts";
 
 /** Addresses of the callers that are measured: of the gateway's, and of those that ask the node itself at the same time. */
@@ -57,8 +58,28 @@ export async function attackSidecar(
   const callers = stack.use(startCallers(target, addresses.gateway));
   const control = stack.use(startCallers({ host: "127.0.0.1", port: nodePort }, addresses.control));
   await delay(warmUpMs);
-  const witness = stack.use(await startWitness(sidecar));
+  const { sights } = stack.use(await startWitness(sidecar));
   const attacks = allAttacks.filter(({ name }) => only === undefined || only.includes(name));
+  const phases = await runPhases({ attackers, target, callers, control, sights }, { attacks, seconds }, report);
+  const { peakMiB } = await sidecar.memory().catch(() => ({ peakMiB: Number.NaN }));
+  return { ...phases, peakMiB, ends: await sidecar.ends() };
+}
+
+/** Attackers, what they attack, and those who measure it meanwhile. */
+export type Scene = Readonly<{
+  attackers: SuiteProcess;
+  target: Target;
+  callers: Callers;
+  control: Callers;
+  sights: readonly Sight[];
+}>;
+
+/** Makes a phase without an attack, and one under each; together they take so many seconds. */
+export async function runPhases(
+  { attackers, target, callers, control, sights }: Scene,
+  { attacks, seconds }: Readonly<{ attacks: readonly Attack[]; seconds: number }>,
+  report: (phase: Phase) => void,
+): Promise<Pick<AttackReport, "undisturbed" | "attacked">> {
   const phaseMs = (seconds * 1_000) / (attacks.length + 1);
   const phase = async (attack: string | undefined): Promise<Phase> => {
     const begun = attackers.told();
@@ -73,7 +94,7 @@ export async function attackSidecar(
       reached: Number(await over),
       callers: callers.between(fromMs, toMs),
       control: control.between(fromMs, toMs),
-      sights: witness.sights.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
+      sights: sights.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
     });
     report(made);
     await delay(settleMs);
@@ -82,8 +103,7 @@ export async function attackSidecar(
   const undisturbed = await phase(undefined);
   const attacked: Phase[] = [];
   for (const { name } of attacks) attacked.push(await phase(name));
-  const { peakMiB } = await sidecar.memory().catch(() => ({ peakMiB: Number.NaN }));
-  return { undisturbed, attacked, peakMiB, ends: await sidecar.ends() };
+  return { undisturbed, attacked };
 }
 
 type Seen = Readonly<{

@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { print } from "../bench/gateway/table.ts";
 import { buildGatehouseImage } from "../infra/test-images.ts";
 import { attackSidecar, type AttackReport, type Phase } from "./attack-run.ts";
 import { limits, startContainedSidecar } from "./attacked-sidecar.ts";
 import { allAttacks } from "./attacks/all-attacks.ts";
-import { chosenAttacks, toldChoice } from "./chosen-attacks.ts";
-import { judgeMs, computeMaxP99Ms, stillSlow, judgePhase } from "./verdict.ts";
+import { chosenAttacks, formatChoice } from "./chosen-attacks.ts";
+import { judgeMs, computeMaxP99Ms, printVerdicts, showPhase, stillSlow } from "./verdict.ts";
 
 const found = await findEngine();
 /** Seconds that all phases take together: one without an attack, and one for each. */
@@ -18,23 +17,8 @@ const mostWaitMs = 10_000;
 /** Callers who wait so long in most seconds feel it; where none waits so long, nobody does. */
 const [slowMs, quickMs] = [2_000, 50];
 
-function shown({
-  attack,
-  requests,
-  p99Ms,
-  secondP95Ms,
-  worstMs,
-  controlP99Ms,
-  failures,
-  told,
-  memoryMiB,
-}: Phase): string {
-  const figures = `p99 ${p99Ms} ms, p95 of the middle second ${secondP95Ms} ms, worst ${worstMs} ms, the node alone p99 ${controlP99Ms} ms, ${memoryMiB} MiB`;
-  return `${attack}: ${requests} requests, ${figures}, failed ${failures.length}${[...failures.slice(0, 2), ...told.slice(0, 3)].map((line) => `\n    ${line}`).join("")}`;
-}
-
 function tell(phase: Phase): void {
-  process.stdout.write(`${shown(phase)}\n`);
+  process.stdout.write(`${showPhase(phase)}\n`);
 }
 
 describe.skipIf(!found.ok)(`the sidecar in its container under attack${skipReason(found)}`, () => {
@@ -43,17 +27,13 @@ describe.skipIf(!found.ok)(`the sidecar in its container under attack${skipReaso
     async () => {
       if (!found.ok) return;
       const image = await buildGatehouseImage(inject("testImagesName"), found.nodeImage);
-      process.stdout.write(`${toldChoice}\n`);
+      process.stdout.write(`${formatChoice(chosenAttacks)}\n`);
       report = await attackSidecar(
         { seconds, only: chosenAttacks },
         (nodePort) => startContainedSidecar(image, nodePort),
         tell,
       );
-      const phases = [report.undisturbed, ...report.attacked];
-      print(
-        `other callers under attack, ${seconds} s in all`,
-        phases.map((phase) => judgePhase(report.undisturbed, phase)),
-      );
+      printVerdicts(`other callers under attack, ${seconds} s in all`, report);
     },
     900_000 + seconds * 1_000,
   );
@@ -67,20 +47,20 @@ describe.skipIf(!found.ok)(`the sidecar in its container under attack${skipReaso
   test("keeps serving others: their p99 (in a short run the p95 of its middle second) stays under three times what it is undisturbed or the machine's own delay, 30 ms at least, under all but the named attacks, and none is refused", () => {
     const held = report.attacked.filter(({ attack }) => !stillSlow.has(attack));
     const harmed = held.filter((phase) => judgeMs(phase) > computeMaxP99Ms(report.undisturbed, phase));
-    expect(harmed.map(shown)).toEqual([]);
-    expect(report.attacked.filter(({ worstMs }) => worstMs > mostWaitMs).map(shown)).toEqual([]);
-    expect(report.attacked.filter(({ failures }) => failures.length > 0).map(shown)).toEqual([]);
+    expect(harmed.map(showPhase)).toEqual([]);
+    expect(report.attacked.filter(({ worstMs }) => worstMs > mostWaitMs).map(showPhase)).toEqual([]);
+    expect(report.attacked.filter(({ failures }) => failures.length > 0).map(showPhase)).toEqual([]);
   });
 
   test("tells the truth throughout: nothing is the matter with the node", () => {
-    expect(report.attacked.filter(({ told }) => told.length > 0).map(shown)).toEqual([]);
+    expect(report.attacked.filter(({ told }) => told.length > 0).map(showPhase)).toEqual([]);
   });
 
   test("calls the gateway slow where callers wait for seconds, and not where none has to wait", () => {
     const phases = [report.undisturbed, ...report.attacked];
     const unsaid = phases.filter(({ secondP95Ms, isCalledSlow }) => secondP95Ms > slowMs && !isCalledSlow);
-    expect(unsaid.map(shown)).toEqual([]);
-    expect(phases.filter(({ worstMs, isCalledSlow }) => worstMs < quickMs && isCalledSlow).map(shown)).toEqual([]);
+    expect(unsaid.map(showPhase)).toEqual([]);
+    expect(phases.filter(({ worstMs, isCalledSlow }) => worstMs < quickMs && isCalledSlow).map(showPhase)).toEqual([]);
   });
 
   test("was attacked: every attacker reached the gateway", () => {

@@ -2,10 +2,21 @@ import { parseArgs } from "node:util";
 import { print } from "../bench/gateway/table.ts";
 import { attackSidecar, type Phase } from "./attack-run.ts";
 import { startLocalSidecar } from "./attacked-sidecar.ts";
-import { judgePhase } from "./verdict.ts";
+import { attackMarket } from "./payments/market-run.ts";
+import { startMarket } from "./payments/market.ts";
+import { printVerdicts } from "./verdict.ts";
 
-/** Attacks a sidecar of this checkout, without a container: `--seconds` in all, `--only` some of the attacks, separated by commas. */
-const { values } = parseArgs({ options: { seconds: { type: "string", default: "60" }, only: { type: "string" } } });
+/**
+ * Attacks a sidecar of this checkout, or with `--payments` a facilitator and a resource server, without a container: `--seconds` in all, `--only` some
+ * of the attacks, separated by commas.
+ */
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "60" },
+    only: { type: "string" },
+    payments: { type: "boolean", default: false },
+  },
+});
 
 const show = ({ attack, reached, requests, p99Ms, worstMs, controlP99Ms, failures, told, memoryMiB }: Phase) => {
   print(attack, [
@@ -23,10 +34,14 @@ const show = ({ attack, reached, requests, p99Ms, worstMs, controlP99Ms, failure
   ]);
 };
 const only = values.only?.split(",");
-const report = await attackSidecar({ seconds: Number(values.seconds), only }, startLocalSidecar, show);
-const { undisturbed, attacked, peakMiB, ends } = report;
-print(
-  `other callers under attack, ${values.seconds} s in all`,
-  [undisturbed, ...attacked].map((phase) => judgePhase(undisturbed, phase)),
-);
-print("in all", [{ peakMiB, ends }]);
+const options = { seconds: Number(values.seconds), only };
+const report = values.payments ? await attackPayments() : await attackSidecar(options, startLocalSidecar, show);
+printVerdicts(`other callers under attack, ${values.seconds} s in all`, report);
+print("in all", [{ peakMiB: report.peakMiB, ends: report.ends }]);
+
+async function attackPayments() {
+  await using market = await startMarket();
+  const made = await attackMarket(options, market, show);
+  print("payments", [{ ...(await market.counts()), ledgerBytes: await market.ledgerBytes(), forged: market.forged() }]);
+  return made;
+}

@@ -20,7 +20,7 @@ export type AttackedSidecar = AsyncDisposable &
     ends: () => Promise<number>;
   }>;
 
-/** Options by which the deployment confines a sidecar, except for its network. */
+/** Options by which the deployment confines a service, except for its network. */
 const confinement: readonly string[] = [
   "--network=host",
   "--read-only",
@@ -34,36 +34,54 @@ const confinement: readonly string[] = [
   `--cpus=${limits.cpus}`,
   `--ulimit=nofile=${limits.descriptors}:${limits.descriptors}`,
 ];
-const startWithinMs = 120_000;
+/** Longest time that a container may take until its service is ready. */
+export const startWithinMs = 120_000;
 
-/** Starts a sidecar from this checkout, with the descriptors and the heap that it has in its container; its memory is not bounded otherwise. */
+/** Starts a sidecar from this checkout, as {@link startLocally} does. */
 export async function startLocalSidecar(nodePort: number): Promise<AttackedSidecar> {
   await using starting = new AsyncDisposableStack();
   const { env, gatewayPort, statusPort, workspace } = await prepare(nodePort);
   starting.use(workspace);
-  const heapMebibytes = limits.memoryMebibytes / 2;
-  const flags = `--max-old-space-size=${heapMebibytes} --disable-warning=ExperimentalWarning`;
-  const service = starting.use(
-    await startService(
-      "sidecar",
-      { ...env(workspace.directory), NODE_OPTIONS: flags, MALLOC_ARENA_MAX: "1" },
-      { descriptors: limits.descriptors },
-    ),
-  );
-  const { pid } = service;
+  const service = starting.use(await startLocally("sidecar", env(workspace.directory)));
   const resources = starting.move();
-  const status = () => readFile(`/proc/${pid}/status`, "utf8");
   return {
+    ...service,
     gatewayPort,
     statusUrl: `http://127.0.0.1:${statusPort}`,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** A service under attack. */
+export type AttackedService = AsyncDisposable & Pick<AttackedSidecar, "memory" | "ends">;
+
+/** Starts a service from this checkout, with the descriptors and the heap that it has in its container; its memory is not bounded otherwise. */
+export async function startLocally(service: string, env: Readonly<Record<string, string>>): Promise<AttackedService> {
+  const flags = `--max-old-space-size=${limits.memoryMebibytes / 2} --disable-warning=ExperimentalWarning`;
+  const own = { NODE_OPTIONS: flags, MALLOC_ARENA_MAX: "1" };
+  const process = await startService(service, { ...env, ...own }, { descriptors: limits.descriptors });
+  const status = () => readFile(`/proc/${process.pid}/status`, "utf8");
+  return {
     memory: async () => parseMemory(await status()),
     ends: () =>
       status().then(
         () => 0,
         () => 1,
       ),
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+    [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
   };
+}
+
+/** Starts a service from its image, confined as its deployment confines it, with a folder of the host's at `/data`. */
+export async function startContained(
+  image: string,
+  service: string,
+  { folder, env }: Readonly<{ folder: string; env: Readonly<Record<string, string>> }>,
+): Promise<AttackedService> {
+  const environment = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+  const options = [...confinement, `--volume=${folder}:/data`, "--volume=/var/lib/gatehouse", ...environment];
+  const container = await startContainer({ image, command: [service], options });
+  return { ...readContainer(container), [Symbol.asyncDispose]: () => container[Symbol.asyncDispose]() };
 }
 
 /** Starts a sidecar from its image, confined as the deployment confines it, on the host's network. */
@@ -71,13 +89,8 @@ export async function startContainedSidecar(image: string, nodePort: number): Pr
   await using starting = new AsyncDisposableStack();
   const { env, gatewayPort, statusPort, workspace } = await prepare(nodePort);
   starting.use(workspace);
-  const environment = Object.entries(env("/data")).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
-  const container = starting.use(
-    await startContainer({
-      image,
-      command: ["sidecar"],
-      options: [...confinement, `--volume=${workspace.directory}:/data`, "--volume=/var/lib/gatehouse", ...environment],
-    }),
+  const service = starting.use(
+    await startContained(image, "sidecar", { folder: workspace.directory, env: env("/data") }),
   );
   const statusUrl = `http://127.0.0.1:${statusPort}`;
   await until("the sidecar in its container answers", startWithinMs, () =>
@@ -85,15 +98,22 @@ export async function startContainedSidecar(image: string, nodePort: number): Pr
   );
   const resources = starting.move();
   return {
+    ...service,
     gatewayPort,
     statusUrl,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** Reads the memory of a container's service, and how often it has ended. */
+function readContainer(container: TestContainer): Pick<AttackedSidecar, "memory" | "ends"> {
+  return {
     memory: async () => parseMemory(await readFile(`/proc/${await findProcess(container)}/status`, "utf8")),
     ends: async () => {
       const told = await container.inspect("{{.RestartCount}} {{.State.OOMKilled}} {{.State.Running}}");
       const [restarts, wasKilled, isRunning] = told.split(" ");
       return Number(restarts) + Number(wasKilled === "true") + Number(isRunning !== "true");
     },
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 

@@ -1,10 +1,11 @@
+import { paymentAttacks } from "./payments/hostile-payments.ts";
 import { allAttacks } from "./attacks/all-attacks.ts";
 import type { Target } from "./attacks/attack.ts";
 import { takeReached } from "./attacks/attacker.ts";
 
 /**
  * The attackers, in their own process, so that what they do takes no time from the callers that are measured. Each message begins an
- * attack and ends the one before; the answer is how often that one has reached the gateway. Ends with its parent.
+ * attack and ends the one before; the answer is how often that one has reached the target. Ends with its parent.
  */
 let running: Readonly<{ abort: AbortController; over: Promise<void> }> | undefined;
 
@@ -17,7 +18,7 @@ async function begin(name: string | undefined, target: Target): Promise<void> {
   running?.abort.abort();
   await running?.over;
   const before = takeReached();
-  const attack = allAttacks.find((one) => one.name === name);
+  const attack = [...allAttacks, ...paymentAttacks].find((one) => one.name === name);
   const abort = new AbortController();
   running = attack === undefined ? undefined : { abort, over: attack.run(target, abort.signal) };
   process.send?.(before);

@@ -3,9 +3,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Target } from "./attacks/attack.ts";
 import { buildCall as call } from "./attacks/attacker.ts";
 
-/** Callers that are measured, each from its own address, and the time between two of one caller's requests. */
-const callers = 4;
-const betweenMs = 40;
+/** Number of callers, and the time between two of one caller's requests. */
+export type Pace = Readonly<{ count: number; everyMs: number }>;
+
+/** Callers that are measured, each from its own address. */
+const pace: Pace = { count: 4, everyMs: 40 };
 /** Each caller opens a new connection after so many requests. */
 const requestsOfConnection = 25;
 /** Longest time that a caller waits: a request without an answer by then has failed. */
@@ -21,34 +23,59 @@ export type Callers = AsyncDisposable &
     between: (fromMs: number, toMs: number) => readonly Sample[];
   }>;
 
+const createAgent = () => new Agent({ keepAlive: true, maxSockets: 1 });
+
 /** Starts well-behaved callers: wallets and a small indexer, 100 requests a second together, with cached, distinct and batched reads. */
 export function startCallers(target: Target, addresses: string): Callers {
+  const works = Array.from({ length: pace.count }, (_, caller) => ({
+    agent: createAgent(),
+    sent: caller * 1_000_000_000,
+  }));
+  const callers = startPacedCallers(pace, (caller) => {
+    const work = works[caller];
+    if (work === undefined) throw new RangeError(`no caller ${caller}`);
+    work.sent += 1;
+    if (work.sent % requestsOfConnection === 0) {
+      work.agent.destroy();
+      work.agent = createAgent();
+    }
+    return ask(target, `${addresses}.${caller + 1}`, work);
+  });
+  return {
+    between: callers.between,
+    [Symbol.asyncDispose]: async () => {
+      await callers[Symbol.asyncDispose]();
+      for (const { agent } of works) agent.destroy();
+    },
+  };
+}
+
+/** Starts callers who each ask once the last answer is there, at their pace; `deed` asks, and gives what was wrong with the answer, or undefined. */
+export function startPacedCallers(
+  { count, everyMs }: Pace,
+  deed: (caller: number) => Promise<string | undefined>,
+): Callers {
   const samples: Sample[] = [];
   const underWay = new Map<number, number>();
   const stop = new AbortController();
-  const running = Array.from({ length: callers }, async (_, caller) => {
-    const work = { agent: new Agent({ keepAlive: true, maxSockets: 1 }), sent: caller * 1_000_000_000 };
-    await delay((caller * betweenMs) / callers);
+  const running = Array.from({ length: count }, async (_, caller) => {
+    await delay((caller * everyMs) / count);
     while (!stop.signal.aborted) {
-      work.sent += 1;
-      if (work.sent % requestsOfConnection === 0) {
-        work.agent.destroy();
-        work.agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      }
       const atMs = performance.now();
       underWay.set(caller, atMs);
-      const failure = await ask(target, `${addresses}.${caller + 1}`, work);
+      const failure = await deed(caller);
       const tookMs = performance.now() - atMs;
       underWay.delete(caller);
       if (!stop.signal.aborted) samples.push({ atMs, tookMs, failure });
-      await delay(Math.max(1, betweenMs - tookMs), undefined, { signal: stop.signal }).catch(() => undefined);
+      await delay(Math.max(1, everyMs - tookMs), undefined, { signal: stop.signal }).catch(() => undefined);
     }
-    work.agent.destroy();
   });
   return {
     between: (fromMs, toMs) => {
       const waiting = [...underWay.values()].map((atMs) => ({ atMs, tookMs: toMs - atMs, failure: undefined }));
-      return [...samples, ...waiting].flatMap(asOften).filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+      return [...samples, ...waiting]
+        .flatMap((sample) => asOften(sample, everyMs))
+        .filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
     },
     [Symbol.asyncDispose]: async () => {
       stop.abort();
@@ -61,10 +88,10 @@ export function startCallers(target: Target, addresses: string): Callers {
  * A caller that waits for an answer asks nothing meanwhile. What it would have asked, had it kept its pace, would have waited as well: each
  * such request counts with the time that was left, or a standstill of seconds would be one slow request among many.
  */
-function asOften(sample: Sample): readonly Sample[] {
-  const missed = Math.floor(sample.tookMs / betweenMs);
+function asOften(sample: Sample, everyMs: number): readonly Sample[] {
+  const missed = Math.floor(sample.tookMs / everyMs);
   const later = Array.from({ length: missed }, (_, at) => {
-    const lateMs = (at + 1) * betweenMs;
+    const lateMs = (at + 1) * everyMs;
     return { atMs: sample.atMs + lateMs, tookMs: sample.tookMs - lateMs, failure: undefined };
   });
   return [sample, ...later];

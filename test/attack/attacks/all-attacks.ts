@@ -1,5 +1,5 @@
 import type { Attack } from "./attack.ts";
-import { expensiveCalls, hugeBatches } from "./expensive-calls.ts";
+import { expensiveCalls, gasCalls, hugeBatches } from "./expensive-calls.ts";
 import { deafReaders, idleConnections, oneByteChunks, slowHeads } from "./held-connections.ts";
 import { largeMessages } from "./large-messages.ts";
 import { oddRequests } from "./odd-requests.ts";
@@ -9,6 +9,7 @@ const single: readonly Attack[] = [
   largeMessages,
   hugeBatches,
   expensiveCalls,
+  gasCalls,
   oneByteChunks,
   deafReaders,
   slowHeads,

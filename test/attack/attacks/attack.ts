@@ -1,12 +1,19 @@
-/** Address under attack. Attackers come from their own addresses, `127.0.3.x`, other callers from others. */
-export type Target = Readonly<{ host: string; port: number }>;
+import type { Hex } from "viem";
 
-/** One way to do harm with nothing but a connection to the public listener. It ends soon after its signal aborts, and never throws. */
+/** Address under attack. Attackers come from their own addresses, `127.0.3.x`, other callers from others. */
+export type Target = Readonly<{
+  host: string;
+  port: number;
+  /** Where the port is a resource server's: its facilitator, and the chain and the token that it is paid in. */
+  market?: Readonly<{ facilitatorPort: number; chainUrl: string; token: Hex }>;
+}>;
+
+/** One way to do harm with nothing but a connection to a public listener. It ends soon after its signal aborts, and never throws. */
 export type Attack = Readonly<{
   name: string;
   /** The attack in words, for a report. */
   what: string;
-  /** Number of attackers. Each has to reach the gateway at least once, or nothing was attacked. */
+  /** Number of attackers. Each has to reach the target at least once, or nothing was attacked. */
   attackers: number;
   run: (target: Target, signal: AbortSignal) => Promise<void>;
 }>;

@@ -101,6 +101,34 @@ export function createPoster({ host, port }: Target, signal: AbortSignal, addres
     });
 }
 
+/** Posts JSON to a path over a new connection, and reads the answer. */
+export function postFrom({ host, port }: Target, path: string, attacker: number, body: string, signal: AbortSignal) {
+  return new Promise<void>((resolve, reject) => {
+    const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+    const localAddress = formatAttackerAddress(attacker);
+    const options = {
+      host,
+      port,
+      path,
+      method: "POST",
+      headers,
+      localAddress,
+      agent: false,
+      timeout: answerTimeoutMs,
+      signal,
+    };
+    const sent = httpRequest(options, (response) => {
+      countReached();
+      response.on("end", resolve);
+      response.on("error", reject);
+      response.resume();
+    });
+    sent.on("error", reject);
+    sent.on("timeout", () => sent.destroy(new Error("timeout")));
+    sent.end(body);
+  });
+}
+
 /** Builds a JSON-RPC call; `params` is JSON text. */
 export function buildCall(id: number, method: string, params: string): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;

@@ -30,6 +30,24 @@ export const expensiveCalls: Attack = {
   },
 };
 
+/** Calls that may run as long as their gas lasts. */
+export const gasCalls: Attack = {
+  name: "calls with much gas",
+  what: "48 connections from 1 address with calls, estimates and access lists that name 2^32 - 1 gas, as fast as they are answered",
+  attackers: 48,
+  run: async (target, signal) => {
+    const post = createPoster(target, signal, 1);
+    const methods = ["eth_call", "eth_estimateGas", "eth_createAccessList"];
+    let sent = 0;
+    const ask = (attacker: number) => {
+      sent += 1;
+      const params = `[{"to":${address(sent)},"gas":"0xffffffff"},"latest"]`;
+      return post(attacker, buildCall(sent, methods[sent % methods.length] ?? "", params));
+    };
+    await asMany(gasCalls.attackers, signal, ask);
+  },
+};
+
 /** Batches as large as they may be, of calls of which none comes twice. */
 export const hugeBatches: Attack = {
   name: "huge batches",

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ExactEvmScheme } from "@x402/evm";
 import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
+import type { LocalAccount } from "viem/accounts";
 import { startPaymentChain, testAccount, type PaymentChain } from "./payment-chain.ts";
 import { startService, type ServiceProcess } from "../service-process.ts";
 import { startFacilitatorProxy, type FacilitatorProxy } from "../../resource-server/facilitator-proxy.ts";
@@ -115,7 +116,7 @@ export async function signPaymentFor(url: string, init?: RequestInit): Promise<s
 }
 
 /** Signs a payment that accepts an offer: the header that pays by it. */
-export async function signOffer(accepted: PaymentRequirements, signer = payer.account): Promise<string> {
+export async function signOffer(accepted: PaymentRequirements, signer: LocalAccount = payer.account): Promise<string> {
   const { payload } = await new ExactEvmScheme(signer).createPaymentPayload(2, accepted);
   return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
 }
