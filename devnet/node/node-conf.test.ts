@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { cp, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -8,7 +9,7 @@ import { readNodeConf } from "./node-conf.ts";
 
 async function workspace() {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-conf-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const version = "0.16.2";
   const chain = { listenHost: "127.0.0.1", chainId: 1672, blockTimeSeconds: 1, accounts: 0, fund: [] };
   const conf = { hostIp: "10.0.0.1", ports: { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 } };
@@ -27,6 +28,31 @@ test("a new node.conf is read, also with comments and relative paths", async () 
   await writeFile(made.configPath, `// mine\n${text.replaceAll(`"${made.directory}/`, '"../')}`);
   expect(readNodeConf(made.configPath)).toMatchObject(expected);
 });
+
+test.each([
+  ["copied", (from: string, to: string) => cp(from, to, { recursive: true })],
+  ["moved", (from: string, to: string) => rename(from, to)],
+])(
+  "a workspace that was %s does not use the files of its old place, and names the command that puts it right",
+  async (_, put) => {
+    const { made } = await workspace();
+    const place = await mkdtemp(join(tmpdir(), "gatehouse-conf-"));
+    onTestFinished(() => rm(place, { recursive: true }));
+    const directory = join(place, "workspace");
+    await put(made.directory, directory);
+    const configPath = made.configPath.replace(made.directory, directory);
+    const refuse = () => readNodeConf(configPath);
+    expect(refuse).toThrow(/run sed -i '.*' \S+$/);
+    let command = "";
+    try {
+      refuse();
+    } catch (error) {
+      command = /sed -i .*$/.exec(String(error))?.[0] ?? "";
+    }
+    execFileSync("sh", ["-c", command]);
+    expect(readNodeConf(configPath).dataDirectory).toBe(join(directory, "data"));
+  },
+);
 
 test.each([
   ["nothing", () => "", "line 1, column 1: invalid end of input; expected JSON5."],

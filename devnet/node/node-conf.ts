@@ -1,6 +1,6 @@
 import "#daemon/settings/describe-issue.ts";
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { readRegularText, explainUnreadable } from "#daemon/files/regular-file.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
@@ -50,7 +50,7 @@ export type NodeConf = Readonly<{
 /**
  * Reads `node.conf`: JSON, comments allowed. Relative paths start where the node's family has them start. Unknown keys are left alone.
  *
- * @throws {StartupError} when the file can't be read, is not JSON, misses something, or names a key file that is not there.
+ * @throws {StartupError} when the file can't be read, is not JSON, misses something, or names a key file that is not there, or files of another workspace.
  */
 export function readNodeConf(file: string): NodeConf {
   const parsed = schema.safeParse(readValue(file));
@@ -62,12 +62,24 @@ export function readNodeConf(file: string): NodeConf {
   const { chain, storage } = parsed.data;
   const directory = findPathsDirectory(file);
   const at = (relative: string) => resolve(directory, relative);
-  for (const [key, value] of Object.entries(chain.secret_config)) {
-    if (!existsSync(at(value))) {
-      throw new StartupError(`${file}: chain.secret_config.${key}: there is no file ${at(value)}; correct the path.`);
-    }
-  }
   const init = chain.startup_config.init_config;
+  const own = findWorkspaceOf(resolve(file));
+  for (const value of [storage.mygrid_env.storage_data_path, init.meta_path, ...Object.values(chain.secret_config)]) {
+    const other = findWorkspaceOf(at(value));
+    if (own === undefined || other === undefined || realpathSync(own) === realpathSync(other)) continue;
+    throw new StartupError(
+      `${file}: ${at(value)} is of another devnet workspace, of which this one is a copy; ${formatMove(other, own, file)}`,
+    );
+  }
+  for (const [key, value] of Object.entries(chain.secret_config)) {
+    const keyPath = at(value);
+    if (existsSync(keyPath)) continue;
+    const isMoved = own !== undefined && existsSync(join(own, "keys", basename(keyPath)));
+    const remedy = isMoved
+      ? `if this workspace was moved, ${formatMove(dirname(dirname(keyPath)), own, file)}`
+      : "correct the path.";
+    throw new StartupError(`${file}: chain.secret_config.${key}: there is no file ${keyPath}; ${remedy}`);
+  }
   return {
     httpPort: Number(init.http_port),
     webSocketPort: Number(init.ws_port),
@@ -75,6 +87,17 @@ export function readNodeConf(file: string): NodeConf {
     dataDirectory: at(storage.mygrid_env.storage_data_path),
     monitorConfig: chain.monitor_config,
   };
+}
+
+/** Finds the devnet workspace that a path is in, by its parameters. */
+function findWorkspaceOf(inside: string): string | undefined {
+  const parent = dirname(inside);
+  if (existsSync(join(parent, "devnet.json"))) return parent;
+  return parent === inside ? undefined : findWorkspaceOf(parent);
+}
+
+function formatMove(from: string, to: string, file: string): string {
+  return `run sed -i 's#"${from}/#"${to}/#' ${file}`;
 }
 
 function readValue(file: string): unknown {
