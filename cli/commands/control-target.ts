@@ -18,7 +18,7 @@ const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
 export function findControlTarget(command: string, typed: ControlOptions, { mask }: Readonly<{ mask: Mask }>) {
   const { settings: file, stateDirectory, url, tokenFile } = typed;
   if (url !== undefined) {
-    const token = readControlToken(command, { what: "--url", file: tokenFile }, { mask });
+    const token = readControlToken(command, tokenFile, { mask });
     return token === undefined ? undefined : ({ kind: "url", url, token, typed } as const);
   }
   if (stateDirectory !== undefined) {
@@ -36,15 +36,15 @@ export function findControlTarget(command: string, typed: ControlOptions, { mask
 }
 
 /** Reads the token of a sidecar's control from its file, else from the environment. Prints a failure and sets the exit status 1; the result is undefined then. */
-export function readControlToken(
+function readControlToken(
   command: string,
-  { what, file }: Readonly<{ what: string; file: string | undefined }>,
+  file: string | undefined,
   { mask }: Readonly<{ mask: Mask }>,
 ): string | undefined {
   const token = file === undefined ? process.env[tokenVariable] : readToken(command, file);
   if (token !== undefined) mask.hide(new Secret(token));
   if (token !== undefined && token !== "") return token;
-  if (process.exitCode === undefined) fail(`${command}: ${what} needs the token: --token-file, or ${tokenVariable}.`);
+  if (process.exitCode === undefined) fail(`${command}: --url needs the token: --token-file, or ${tokenVariable}.`);
   return undefined;
 }
 
@@ -67,30 +67,9 @@ function fail(message: string): void {
 
 /** Adds the options that name the running sidecar for a command. */
 export function addControlOptions(command: Command) {
-  return addLocalOptions(command).option("--url <url>", urlHelp).option("--token-file <path>", tokenHelp);
-}
-
-/** Adds the same for a command that may be for several sidecars; repeated options collect their values. */
-export function addSeveralControlOptions(command: Command) {
-  return addLocalOptions(command)
-    .option("--url <url>", `${urlHelp}; repeat it for several, name=url names one`, collect)
-    .option(
-      "--targets <where...>",
-      "several of them, as gatehouse dashboard takes them: URLs, e.g. node-7=http://10.0.0.7:9600 (a name is optional), or files with one on each line; at most 64",
-    )
-    .option("--token-file <path>", `${tokenHelp}; of several, name=path is that of one`, collect);
-}
-
-const urlHelp = "the sidecar's status listener, e.g. http://10.0.0.7:9600, where upkeep.controlToken is set";
-const tokenHelp = "file with that token; default: GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
-
-function addLocalOptions(command: Command) {
   return command
     .option("--state-directory <path>", "the sidecar's state directory, as its page and log name it")
-    .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables win over it");
-}
-
-/** Collects the values of an option that may be repeated. */
-export function collect(value: string, earlier: readonly string[] | undefined): readonly string[] {
-  return [...(earlier ?? []), value];
+    .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables win over it")
+    .option("--url <url>", "the sidecar's status listener, e.g. http://10.0.0.7:9600, where upkeep.controlToken is set")
+    .option("--token-file <path>", "file with that token; default: GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN");
 }

@@ -21,7 +21,7 @@ describe("gatehouse upgrade --stack", () => {
     [
       "the settings of a sidecar",
       ["--settings", "a.json5"],
-      "--settings, --state-directory, --token-file, --targets and --each-within do not go",
+      "--settings, --state-directory and --token-file do not go",
     ],
     ["its state directory", ["--state-directory", "/a"], "do not go with --stack"],
     ["the token of its control", ["--token-file", "/a"], "do not go with --stack"],
@@ -31,27 +31,6 @@ describe("gatehouse upgrade --stack", () => {
     ["less time than an update takes", ["--update-within", "1"], "Expected whole seconds from 120"],
   ])("refuses %s", async (_, args, words) => {
     expect(await readRefusal(...stack, ...args)).toContain(words);
-  });
-
-  it.each([
-    ["--continue for several", ["--stack", "b", "--continue"], "--continue is for one stack"],
-    [
-      "one configuration for two",
-      ["--stack", "b", "--config-file", "a.yaml"],
-      "--config-file can't be one for several",
-    ],
-    ["one address for two", ["--stack", "b", "--url", "http://10.0.0.7:9600"], "as in --url prod=…"],
-    ["a name that none has", ["--stack", "b", "--cwd", "c=/srv/c"], "they are prod, b"],
-    ["one twice", ["--stack", "acme/gatehouse/prod"], "--stack acme/gatehouse/prod is named twice"],
-    ["a list of sidecars", ["--targets", "nodes.txt"], "--targets and --each-within do not go with --stack"],
-  ])("refuses %s", async (_, args, words) => {
-    expect(await readRefusal(...stack, ...args)).toContain(words);
-  });
-
-  it("says where the directory belongs that --targets has taken for its own", async () => {
-    expect(await readRefusal("--targets", "nodes.txt", "/srv/release")).toContain(
-      "Name the directory before --targets.",
-    );
   });
 
   it.each([

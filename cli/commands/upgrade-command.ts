@@ -2,10 +2,9 @@ import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { askToConfirm, createTerminalOutput } from "../terminal.ts";
-import { addSeveralControlOptions, collect, findControlTarget } from "./control-target.ts";
+import { addControlOptions, findControlTarget } from "./control-target.ts";
 import { parseLimitSeconds, parseLongLimitSeconds } from "./option-values.ts";
-import { isForSeveral, findSeveralMisuse, upgradeSidecars } from "./several-sidecars.ts";
-import { findStackMisuse, parseImage, parseStack, upgradeStacks } from "./stack-upgrade-options.ts";
+import { findStackMisuse, parseImage, parseStack, upgradeStack } from "./stack-upgrade-options.ts";
 
 /** Creates `gatehouse upgrade`: has a sidecar upgrade its node to another version, and roll back if that can't be proved. */
 export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
@@ -13,44 +12,22 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
     .summary("Take a node to another version, prove it, and go back to the old one with its data otherwise")
     .description(
       "Has the running sidecar stop its node, copy the data, put the programs of a directory in place, migrate node.conf, start and prove the new version. What fails is rolled back: data, programs and node.conf. Shows every step first and asks. Exits 0 when the new version is proved, 1 otherwise. " +
-        "With --stack it takes the node of a stack on Docker or Kubernetes to another image, where pulumi up is run: stop, copy of the data (on Kubernetes a VolumeSnapshot, through kubectl), the image in the configuration, pulumi up, proof; what fails is rolled back: image, data and configuration. " +
-        "Several sidecars (--targets, or --url again and again) or several stacks are all checked and shown first, and then upgraded one after the other; the first that is not proved is the last, and the same command goes on.",
+        "With --stack it takes the node of a stack on Docker or Kubernetes to another image, where pulumi up is run: stop, copy of the data (on Kubernetes a VolumeSnapshot, through kubectl), the image in the configuration, pulumi up, proof; what fails is rolled back: image, data and configuration.",
     );
   return addOptions(command).action(async (directory, typed) => {
-    const {
-      nodeVersion: version,
-      at,
-      cancel,
-      dryRun,
-      yes,
-      json,
-      url,
-      tokenFile,
-      targets,
-      eachWithin: _,
-      ...options
-    } = typed;
-    const [onlyUrl] = url ?? [];
-    const [onlyTokenFile] = tokenFile ?? [];
-    const several = { ...typed, directory };
-    const misuse = findStackMisuse(several) ?? (options.stack === undefined ? findSeveralMisuse(several) : undefined);
+    const { nodeVersion: version, at, cancel, dryRun, yes, json, ...options } = typed;
+    const misuse = findStackMisuse({ ...typed, directory });
     if (misuse !== undefined) command.error(`upgrade: ${misuse}`);
     const output = createTerminalOutput({ mask });
     if (options.stack !== undefined) {
-      process.exitCode = await upgradeStacks({ ...options, stack: options.stack, url, version, dryRun, yes }, output);
+      process.exitCode = await upgradeStack({ ...options, stack: options.stack, version, dryRun, yes }, output);
       return;
     }
     if ((directory === undefined) !== cancel) {
-      const order = targets === undefined ? "" : " Name the directory before --targets.";
-      command.error(`upgrade: expected a directory with the new programs, or --cancel alone.${order}`);
+      command.error("upgrade: expected a directory with the new programs, or --cancel alone.");
     }
     const confirm = process.stdin.isTTY ? askToConfirm : undefined;
-    if (directory !== undefined && isForSeveral(typed)) {
-      const work = { ...typed, source: resolve(directory), version, confirm };
-      process.exitCode = await upgradeSidecars(work, { output, mask });
-      return;
-    }
-    const target = findControlTarget("upgrade", { ...options, url: onlyUrl, tokenFile: onlyTokenFile }, { mask });
+    const target = findControlTarget("upgrade", options, { mask });
     if (target === undefined) return;
     const { runUpgradeCommand: run, runCancelCommand } = await import("#sidecar/upkeep/control/upgrade-command.ts");
     if (directory === undefined) {
@@ -63,7 +40,7 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
 }
 
 function addOptions(command: Command) {
-  return addSeveralControlOptions(command)
+  return addControlOptions(command)
     .argument("[directory]", "directory with the new version's programs (ops, node_cli, …), on the sidecar's machine")
     .option("--node-version <version>", "the new version, where its node_cli does not report it")
     .option(
@@ -71,29 +48,12 @@ function addOptions(command: Command) {
       "begin by itself then: a time such as 2027-01-05T02:00:00Z, a height of the chain, or now; default: in upgrade.window, without one now",
       parseStart,
     )
-    .option(
-      "--each-within <seconds>",
-      "with several sidecars: how long one node's upgrade is followed before the command stops; default: 21600",
-      parseLimitSeconds,
-    )
     .option("--cancel", "withdraw the upgrade that has not begun yet", false)
-    .option(
-      "--stack <name>",
-      "upgrade the node of this Pulumi stack, whose version is its image; repeat it for several, upgraded one after the other",
-      parseStack,
-    )
+    .option("--stack <name>", "upgrade the node of this Pulumi stack, whose version is its image", parseStack)
     .option("--node-image <reference>", "with --stack: the new image, with a digest", parseImage)
     .option("--continue", "with --stack: go on with the upgrade that was interrupted or stranded", false)
-    .option(
-      "--cwd <directory>",
-      "with --stack: directory of the Pulumi program; default: this one; of several, stack=directory is that of one",
-      collect,
-    )
-    .option(
-      "--config-file <file>",
-      "with --stack: the stack's configuration; default: Pulumi.<stack>.yaml there; of several, stack=file is that of one",
-      collect,
-    )
+    .option("--cwd <directory>", "with --stack: directory of the Pulumi program; default: this one")
+    .option("--config-file <file>", "with --stack: the stack's configuration; default: Pulumi.<stack>.yaml there")
     .option(
       "--prove-within <seconds>",
       "with --stack: how long the new version may take to be proved; default: 1800",
@@ -113,7 +73,7 @@ function addOptions(command: Command) {
     .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--json",
-      "one JSON document at the end, { result, plan, node, upgrade } (of several: { result, nodes }): what was shown or begun, and how it ended; requests no confirmation",
+      "one JSON document at the end, { result, plan, node, upgrade }: what was shown or begun, and how it ended; requests no confirmation",
       false,
     );
 }

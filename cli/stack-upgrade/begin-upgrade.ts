@@ -143,7 +143,7 @@ export async function lookAtStack(
 }
 
 /** Whether the check found no problem. Pure. */
-export function isReady(look: StackLook): boolean {
+function isReady(look: StackLook): boolean {
   return findReady(look) !== undefined;
 }
 

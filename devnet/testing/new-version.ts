@@ -10,20 +10,12 @@ export type NewVersion =
   | "good"
   /** Its start command fails. */
   | "broken"
-  /** Its start command fails in a workspace with a file `broken`. */
-  | "broken-where-marked"
   /** It starts, ruins the chain's data, and ends. */
   | "corrupting";
 
 /** Shell lines at the beginning of its `ops start`, which runs in the bin directory of the workspace. */
 const beforeStart: Partial<Readonly<Record<NewVersion, readonly string[]>>> = {
   broken: ['echo "ops: libcetina.so.3: cannot open shared object file" >&2', "exit 127"],
-  "broken-where-marked": [
-    "if [ -e ../broken ]; then",
-    '  echo "ops: libcetina.so.3: cannot open shared object file" >&2',
-    "  exit 127",
-    "fi",
-  ],
   corrupting: [
     'find ../data -type f | while read -r file; do printf ruined > "$file"; done',
     'echo "ops: the storage engine is corrupt" >&2',

@@ -125,8 +125,6 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "sidecar/upkeep/control/agreement.ts",
       // Its record begins as that of an upgrade that a sidecar does.
       "sidecar/upkeep/upgrade/first-stage.ts",
-      // gatehouse upgrade asks several sidecars, one after the other.
-      "sidecar/upkeep/control/{control-answers,follow-upgrade,request-control}.ts",
       // The options that name a sidecar, which the messages of commands repeat.
       "sidecar/upkeep/control/control-options.ts",
       // npm start -- --observe runs Prometheus with the rules that a deployment has, configured as there.

@@ -5,12 +5,22 @@ import { gatehouseProgram } from "./programs/place.ts";
 export type CommandResult = Readonly<{ status: number | null; stdout: string; stderr: string }>;
 
 /** Runs `gatehouse <args>` to its end, in this directory or that one, with a clean environment but for PATH and what is given. */
-export async function runGatehouse(
+export function runGatehouse(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd?: string,
 ): Promise<CommandResult> {
-  const child = spawn(process.execPath, [gatehouseProgram, ...args], {
+  return runProgram(process.execPath, [gatehouseProgram, ...args], env, cwd);
+}
+
+/** The same for any program. */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd: string | undefined,
+): Promise<CommandResult> {
+  const child = spawn(program, args, {
     env: { PATH: process.env["PATH"] ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
     cwd,

@@ -31,8 +31,6 @@ export const controlView = z.object({
   upgrade: shownUpgrade.optional(),
   /** Scheduled upgrade: it begins by itself, or did not when its time came. */
   scheduled: z.object({ words: z.string() }).optional(),
-  /** Reasons not to stop another node now; empty if this one serves and nothing is done to it. Absent from an older sidecar. */
-  problems: z.array(z.string()).optional(),
 });
 
 export type ControlView = Readonly<z.output<typeof controlView>>;
@@ -79,10 +77,10 @@ export const upgradeRequest = z.strictObject({
   source: z.string().min(1).max(4_096),
   version: z.string().max(64).optional(),
   digest: z.string().max(64).optional(),
-  /** Time of its start; absent: at once, or in `upgrade.window` if that is set. `now-if-open`: at once, and refused while that window is closed. */
+  /** Time of its start; absent: at once, or in `upgrade.window` if that is set. */
   at: z
     .union([
-      z.enum(["now", "now-if-open"]),
+      z.literal("now"),
       z.strictObject({ kind: z.literal("time"), atMs: z.int().min(0).max(8.64e15) }),
       z.strictObject({ kind: z.literal("height"), height: z.int().min(0) }),
     ])

@@ -16,7 +16,6 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { RequestUpgradeDependencies } from "../upgrade/request-upgrade.ts";
 import { describeScheduled, formatUpgrade, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
-import { findNodeProblems } from "./node-problems.ts";
 import { createUpgradeControl, type UpgradeControl } from "./upgrade-control.ts";
 import type { AdoptAnswer, ControlView, RestartAnswer, ResumeAnswer } from "./control-answers.ts";
 
@@ -77,7 +76,6 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
       ...(plan === undefined ? {} : { plan: plan as ControlView["plan"] }),
       ...buildUpgradeView(seen.upgrade.now().record),
       ...buildScheduleView(seen.upgrade, command),
-      problems: [...findNodeProblems({ ...dependencies, isRestarting: seen.isRestarting })],
     };
   };
   const resume = (): ResumeAnswer => {

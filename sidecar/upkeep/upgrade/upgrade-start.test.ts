@@ -47,13 +47,6 @@ test("what is requested begins at once, in the window, or when it says; what can
   expect(resolveStart(undefined, situation({}, "Sat 02:00-03:00"))).toEqual({ start: undefined, ...nothing });
   expect(resolveStart(undefined, situation({}, "Sun 02:00-03:00"))).toEqual({ start: window, ...nothing });
   expect(resolveStart("now", situation({}, "Sun 02:00-03:00"))).toEqual({ start: undefined, ...nothing });
-  expect(resolveStart("now-if-open", situation())).toEqual({ start: undefined, ...nothing });
-  expect(resolveStart("now-if-open", situation({}, "Sat 02:00-03:00"))).toEqual({ start: undefined, ...nothing });
-  expect(resolveStart("now-if-open", situation({}, "Sun 02:00-03:00"))).toEqual({
-    ...nothing,
-    start: undefined,
-    problems: ["upgrade.window (Sun 02:00-03:00 UTC) is closed until 2027-01-03T02:00:00.000Z"],
-  });
   expect(resolveStart(height, situation()).problems).toEqual(["block 1000 is there already: the node is at 1000"]);
   expect(resolveStart(time, situation()).problems).toEqual([expect.stringContaining("is past")]);
   const later = { kind: "time", atMs: at + minute } as const;

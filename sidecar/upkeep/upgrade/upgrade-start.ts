@@ -15,8 +15,8 @@ export type StartJudgement = Readonly<
   { kind: "wait"; wakeInMs?: number } | { kind: "due" } | { kind: "over"; why: string }
 >;
 
-/** Start that a person requests: now, now unless the window is closed, a time, or a height; undefined leaves it to the settings. */
-export type RequestedStart = "now" | "now-if-open" | Exclude<UpgradeStart, { kind: "window" }> | undefined;
+/** Start that a person requests: now, a time, or a height; undefined leaves it to the settings. */
+export type RequestedStart = "now" | Exclude<UpgradeStart, { kind: "window" }> | undefined;
 
 /** Longest time ahead for which an upgrade may be requested. */
 const aheadMaxMs = 366 * 86_400_000;
@@ -29,12 +29,6 @@ export function resolveStart(
   const { nowMs, height } = situation;
   const window = openWindow(situation);
   if (requested === "now") return { start: undefined, problems: [], warnings: [] };
-  if (requested === "now-if-open") {
-    const isClosed = window !== undefined && !window.isOpen(nowMs);
-    const opens = isClosed ? new Date(window.opensAtMs(nowMs)).toISOString() : "";
-    const problems = isClosed ? [`upgrade.window (${situation.upgrade.window} UTC) is closed until ${opens}`] : [];
-    return { start: undefined, problems, warnings: [] };
-  }
   if (requested === undefined) {
     const isNow = window === undefined || window.isOpen(nowMs);
     return { start: isNow ? undefined : { kind: "window" }, problems: [], warnings: [] };
