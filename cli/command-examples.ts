@@ -27,9 +27,8 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   restart: ["gatehouse restart --state-directory /data/node/.gatehouse"],
   upgrade: [
     "gatehouse upgrade /data/releases/0.16.2 --dry-run",
-    "gatehouse upgrade /data/releases/0.16.2 --at 2027-01-05T02:00:00Z",
-    "gatehouse upgrade /data/releases/0.16.2 --token-file token --targets node-7=http://10.0.0.7:9600 http://10.0.0.8:9600",
-    "gatehouse upgrade --stack prod-a --stack prod-b --node-image registry.example/node:0.16.2@sha256:… --dry-run",
+    "gatehouse upgrade /data/releases/0.16.2 --token-file token --url http://10.0.0.7:9600",
+    "gatehouse upgrade --stack prod --node-image registry.example/node:0.16.2@sha256:… --dry-run",
   ],
   restore: ["gatehouse restore --settings restore.json5", "gatehouse restore --snapshot /data/snapshot.tar.gz"],
   "volume-snapshot": ["gatehouse volume-snapshot --settings volume-snapshot.json5"],

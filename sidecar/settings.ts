@@ -12,28 +12,38 @@ import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSec
 /** Settings that most deployments set. */
 const essentials = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
 
+const removed = {
+  "upgrade.window": "run gatehouse upgrade from cron (docs/upgrades.md)",
+  "upgrade.lateBlocks": "run gatehouse upgrade from cron (docs/upgrades.md)",
+};
+
 /** All settings of the sidecar of one node: what the node is, what is desired of it, and how it is reached. Each section stands in `settings/`. */
-export const sidecarSettings = defineSettings("sidecar", essentials, {
-  listen: listenSection,
-  node: nodeSection,
-  pushgateway: pushgatewaySection,
-  upkeep: upkeepSection,
-  monitor: monitorSection,
-  prune: pruneSection,
-  nodeCli: nodeCliSection,
-  restart: restartSection,
-  ops: opsSection,
-  compose: composeSection,
-  docker: dockerSection,
-  kubernetes: kubernetesSection,
-  volume: volumeSection,
-  upgrade: upgradeSection,
-  health: healthSection,
-  lag: lagSection,
-  certificate: certificateSection,
-  gateway: gatewaySection,
-  auditLog: auditSettings("sidecar-audit.jsonl in upkeep.stateDirectory"),
-});
+export const sidecarSettings = defineSettings(
+  "sidecar",
+  essentials,
+  {
+    listen: listenSection,
+    node: nodeSection,
+    pushgateway: pushgatewaySection,
+    upkeep: upkeepSection,
+    monitor: monitorSection,
+    prune: pruneSection,
+    nodeCli: nodeCliSection,
+    restart: restartSection,
+    ops: opsSection,
+    compose: composeSection,
+    docker: dockerSection,
+    kubernetes: kubernetesSection,
+    volume: volumeSection,
+    upgrade: upgradeSection,
+    health: healthSection,
+    lag: lagSection,
+    certificate: certificateSection,
+    gateway: gatewaySection,
+    auditLog: auditSettings("sidecar-audit.jsonl in upkeep.stateDirectory"),
+  },
+  removed,
+);
 
 /** The sidecar's settings as its parts read them: parsed and frozen. */
 export type SidecarSettings = z.output<typeof sidecarSettings.schema>;

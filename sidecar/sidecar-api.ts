@@ -99,7 +99,7 @@ const control: readonly ApiOperation[] = [
   describeControlOperation(cancelAnswer, {
     method: "post",
     path: `${controlPath}/upgrade/cancel`,
-    summary: "Withdraw the upgrade that is scheduled",
+    summary: "Withdraw an upgrade for which the node was not stopped yet",
   }),
 ];
 

@@ -122,9 +122,9 @@ export const conditionReasons = {
     Unknown: ["Assumed", "NotYet", "NoRestarts"],
   },
   UpgradeProved: {
-    True: ["Proved", "SettledByHand", "NoneScheduled"],
+    True: ["Proved", "SettledByHand", "Withdrawn"],
     False: ["RolledBack", "Stranded", "Blocked", "NotBegun"],
-    Unknown: ["Upgrading", "Scheduled"],
+    Unknown: ["Upgrading", "Preparing"],
   },
   DataSound: { True: ["Sound"], False: ["Corrupt", "Restored"], Unknown: ["InDoubt", "NotSeenWell", "NotLooked"] },
   RestoreReady: { True: ["Ready"], False: ["NotReady", "Used"], Unknown: ["NotChecked"] },

@@ -185,7 +185,7 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
     wrong: "The last upgrade failed",
     unknown: {
       Upgrading: "The node is being upgraded",
-      Scheduled: "An upgrade of the node is scheduled",
+      Preparing: "The data are copied for an upgrade",
     },
   },
   DataSound: {
@@ -217,8 +217,8 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "CertificateValid ExpiresSoon": "A certificate ends soon",
   "DataSound Restored": "The node's data were corrupt, and are restored",
   "VersionSufficient TooOldSoon": "The version will be too old for the chain",
-  "UpgradeProved NotBegun": "The scheduled upgrade did not begin",
-  "UpgradeProved NoneScheduled": "No upgrade is scheduled",
+  "UpgradeProved NotBegun": "The upgrade did not begin",
+  "UpgradeProved Withdrawn": "The upgrade was withdrawn",
   "CallsAnswered Shed": "Calls are turned away",
   "RestartSettled Running": "The node is being restarted",
   "RestartSettled Settling": "The node is about to be restarted",

@@ -209,7 +209,7 @@ test("of each reason for which a condition is Unknown it is decided whether the 
     "RollBackReady NotYet: right",
     "RollBackReady NoRestarts: right",
     "UpgradeProved Upgrading: unknown",
-    "UpgradeProved Scheduled: right",
+    "UpgradeProved Preparing: right",
     "DataSound InDoubt: unknown",
     "DataSound NotSeenWell: right",
     "DataSound NotLooked: unknown",

@@ -49,7 +49,7 @@ const excusedReasons: ReadonlySet<string> = new Set([
   "NoRestarts",
   "Assumed",
   "NotYet",
-  "Scheduled",
+  "Preparing",
   "NotSeenWell",
   "NotChecked",
   "TooFewCalls",

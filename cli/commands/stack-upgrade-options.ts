@@ -25,7 +25,7 @@ type StackOptions = Limits &
 
 /** Options that were typed alongside those of a stack. */
 type TypedAlongside = Pick<ControlOptions, "settings" | "stateDirectory" | "tokenFile"> &
-  Readonly<{ directory: string | undefined; at?: unknown; cancel: boolean; json: boolean }>;
+  Readonly<{ directory: string | undefined; cancel: boolean; json: boolean }>;
 
 /** Finds options that conflict, in words; undefined if none do. Pure. */
 export function findStackMisuse(options: StackOptions & TypedAlongside): string | undefined {
@@ -35,8 +35,8 @@ export function findStackMisuse(options: StackOptions & TypedAlongside): string 
     if (!isContinued && stackOnly.every((option) => option === undefined)) return undefined;
     return "--node-image, --continue, --cwd, --config-file and the --…-within options go with --stack.";
   }
-  if (options.directory !== undefined || options.cancel || options.at !== undefined || options.json) {
-    return "a directory, --cancel, --at and --json do not go with --stack.";
+  if (options.directory !== undefined || options.cancel || options.json) {
+    return "a directory, --cancel and --json do not go with --stack.";
   }
   const { settings, stateDirectory, tokenFile } = options;
   if ([settings, stateDirectory, tokenFile].some((option) => option !== undefined)) {

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { askToConfirm, createTerminalOutput } from "../terminal.ts";
 import { addControlOptions, findControlTarget } from "./control-target.ts";
@@ -15,7 +15,7 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
         "With --stack it takes the node of a stack on Docker or Kubernetes to another image, where pulumi up is run: stop, copy of the data (on Kubernetes a VolumeSnapshot, through kubectl), the image in the configuration, pulumi up, proof; what fails is rolled back: image, data and configuration.",
     );
   return addOptions(command).action(async (directory, typed) => {
-    const { nodeVersion: version, at, cancel, dryRun, yes, json, ...options } = typed;
+    const { nodeVersion: version, cancel, dryRun, yes, json, ...options } = typed;
     const misuse = findStackMisuse({ ...typed, directory });
     if (misuse !== undefined) command.error(`upgrade: ${misuse}`);
     const output = createTerminalOutput({ mask });
@@ -35,7 +35,7 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
       return;
     }
     const source = resolve(directory);
-    process.exitCode = await run(target, { source, version, at, dryRun, yes, json, confirm }, output);
+    process.exitCode = await run(target, { source, version, dryRun, yes, json, confirm }, output);
   });
 }
 
@@ -44,11 +44,10 @@ function addOptions(command: Command) {
     .argument("[directory]", "directory with the new version's programs (ops, node_cli, …), on the sidecar's machine")
     .option("--node-version <version>", "the new version, where its node_cli does not report it")
     .option(
-      "--at <when>",
-      "begin by itself then: a time such as 2027-01-05T02:00:00Z, a height of the chain, or now; default: in upgrade.window, without one now",
-      parseStart,
+      "--cancel",
+      "withdraw an upgrade whose data are still copied while the node runs (upgrade.snapshot rsync)",
+      false,
     )
-    .option("--cancel", "withdraw the upgrade that has not begun yet", false)
     .option("--stack <name>", "upgrade the node of this Pulumi stack, whose version is its image", parseStack)
     .option("--node-image <reference>", "with --stack: the new image, with a digest", parseImage)
     .option("--continue", "with --stack: go on with the upgrade that was interrupted or stranded", false)
@@ -76,15 +75,4 @@ function addOptions(command: Command) {
       "one JSON document at the end, { result, plan, node, upgrade }: what was shown or begun, and how it ended; requests no confirmation",
       false,
     );
-}
-
-/** A time with an offset: without one it would be this machine's local time, which may not be the sidecar's. */
-const momentShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
-
-function parseStart(text: string) {
-  if (text === "now") return text;
-  if (/^\d{1,15}$/.test(text)) return { kind: "height", height: Number(text) } as const;
-  const atMs = momentShape.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(atMs)) return { kind: "time", atMs } as const;
-  throw new InvalidArgumentError("Expected a time with its offset such as 2027-01-05T02:00:00Z, a height, or now.");
 }

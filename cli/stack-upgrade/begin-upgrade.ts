@@ -142,11 +142,6 @@ export async function lookAtStack(
   return { place, to, check };
 }
 
-/** Whether the check found no problem. Pure. */
-function isReady(look: StackLook): boolean {
-  return findReady(look) !== undefined;
-}
-
 type ReadyStack = StackPlace & Pick<StackRecord, "to" | "before" | "toolImage">;
 
 function findReady({ place, to, check }: StackLook): ReadyStack | undefined {

@@ -1,7 +1,7 @@
 import JSON5 from "json5";
 import { readRegularText, explainUnreadable } from "../files/regular-file.ts";
 import { toEnvironmentName, type SettingsLeaf } from "./leaf.ts";
-import { type SettingsProblem, isNear, findNearestWord } from "./problem.ts";
+import { type RemovedSettings, type SettingsProblem, explainRemoved, isNear, findNearestWord } from "./problem.ts";
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -36,6 +36,7 @@ export function findUnknownVariables(
   service: string,
   leaves: readonly SettingsLeaf[],
   env: Environment,
+  removed: RemovedSettings = {},
 ): SettingsProblem[] {
   const prefix = `${toEnvironmentName(service, [])}_`;
   const known = new Set(leaves.flatMap((leaf) => (leaf.secret ? [leaf.env, `${leaf.env}_FILE`] : [leaf.env])));
@@ -44,12 +45,18 @@ export function findUnknownVariables(
     .filter((name) => name.startsWith("GATEHOUSE_") && !known.has(name) && !isServiceLink(name, env[name]))
     .flatMap((name) => {
       if (!name.startsWith(prefix)) return findMisspeltService(name, prefix, [...known]);
+      const [, instead] =
+        Object.entries(removed).find(([key]) => isOf(name, toEnvironmentName(service, key.split(".")))) ?? [];
+      if (instead !== undefined) return [{ name, message: explainRemoved(instead) }];
       const meant = findNearestWord(name, [...known]);
       const hint = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
       const list = `"gatehouse ${service} --help" lists them.`;
       return [{ name, message: `${hint} ${list} Correct the name or remove it.` }];
     });
 }
+
+/** Whether a variable gives a setting, or one of a section. */
+const isOf = (name: string, setting: string) => name === setting || name.startsWith(`${setting}_`);
 
 /** Reports a variable whose service is nearly this one's, as in `GATEHOUSE_SIDCAR_…`: no other service would miss it either. */
 function findMisspeltService(name: string, prefix: string, known: readonly string[]): readonly SettingsProblem[] {

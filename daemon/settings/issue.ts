@@ -3,12 +3,13 @@ import { describeExpected, fallback } from "./describe-issue.ts";
 import { createMask } from "../secrets/mask.ts";
 import type { SettingsFile } from "./file.ts";
 import { describeExpectedAt, type SettingsLeaf } from "./leaf.ts";
-import { type SettingsProblem, findNearestWord } from "./problem.ts";
+import { type RemovedSettings, type SettingsProblem, explainRemoved, findNearestWord } from "./problem.ts";
 import { getValueAt } from "./value.ts";
 
 /** Origin of the values that a schema judged. */
 export type SettingsOrigin = Readonly<{
   schema: z.ZodObject;
+  removed?: RemovedSettings | undefined;
   /** All values, nested, as they were handed to the schema. */
   raw: unknown;
   /** Names of the environment variables that gave a value. */
@@ -48,6 +49,8 @@ function describeUnknownKey(
   leaves: readonly SettingsLeaf[],
   origin: SettingsOrigin,
 ): SettingsProblem {
+  const instead = origin.removed?.[path.join(".")];
+  if (instead !== undefined) return { name: formatKeyPlace(path, origin), message: explainRemoved(instead) };
   const siblings = leaves.filter((candidate) => path.slice(0, -1).every((key, index) => candidate.path[index] === key));
   const words = [...new Set(siblings.flatMap((candidate) => candidate.path[path.length - 1] ?? []))];
   const meant = findNearestWord(path.at(-1) ?? "", words);

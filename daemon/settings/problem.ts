@@ -9,6 +9,13 @@ export type SettingsProblem = Readonly<{
   message: string;
 }>;
 
+/** Settings, or sections of them, that earlier versions had, and what replaces each, as in "use b.c instead". */
+export type RemovedSettings = Readonly<Record<string, string>>;
+
+export function explainRemoved(instead: string): string {
+  return `this setting was removed: ${instead}, and remove the setting.`;
+}
+
 /** Settings that a service can't start with. `message` has one line per problem, all problems at once. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";

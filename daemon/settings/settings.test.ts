@@ -9,12 +9,14 @@ import { address, httpUrl, milliseconds, port, privateKey } from "./types.ts";
 import { SettingsError } from "./problem.ts";
 import { defineSettings, readSettings, section } from "./settings.ts";
 
-const definition = defineSettings("till", [], {
+const shape = {
   listen: section({ port: port.default(3000).describe("Port of the till") }),
   signer: section({ privateKey: secret(privateKey).describe("Key that pays") }),
   chain: section({ rpcUrl: httpUrl.describe("The node"), timeoutMs: milliseconds.default(30_000) }),
   assets: z.array(address).default([]).describe("Tokens taken").meta({ expected: "a list of addresses" }),
-});
+};
+const removed = { "chain.waitMs": "set chain.timeoutMs", lottery: "play elsewhere" };
+const definition = defineSettings("till", [], shape, removed);
 
 const key = `0x${"11".repeat(32)}`;
 const right = { GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: key, GATEHOUSE_TILL_CHAIN_RPC_URL: "http://127.0.0.1:18100" };
@@ -124,6 +126,16 @@ describe("readSettings", () => {
       "till: GATEHOUSE_TELL_CHAIN_RPC_UR: no such service as TELL; did you mean GATEHOUSE_TILL_CHAIN_RPC_URL? Correct the name or remove it.",
     ]);
     expect(problemsOf({ ...right, GATEHOUSE_TEST_LOG: "1", GATEHOUSE_BANK_LISTEN_PORT: "1" })).toEqual([]);
+  });
+
+  it("says what replaces a setting, or a section, that was removed", () => {
+    const file = temporaryFile("{ chain: { waitMs: 1 }, lottery: { on: true } }");
+    expect(problemsOf({ ...right, GATEHOUSE_TILL_CHAIN_WAIT_MS: "1", GATEHOUSE_TILL_LOTTERY_ON: "1" }, file)).toEqual([
+      "till: GATEHOUSE_TILL_CHAIN_WAIT_MS: this setting was removed: set chain.timeoutMs, and remove the setting.",
+      "till: GATEHOUSE_TILL_LOTTERY_ON: this setting was removed: play elsewhere, and remove the setting.",
+      `till: ${file}: line 1: chain.waitMs: this setting was removed: set chain.timeoutMs, and remove the setting.`,
+      `till: ${file}: line 1: lottery: this setting was removed: play elsewhere, and remove the setting.`,
+    ]);
   });
 
   it("names file, line and key of a wrong or unknown value in the settings file, and what was meant", () => {

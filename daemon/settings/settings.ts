@@ -4,7 +4,7 @@ import { readEnvironment, findUnknownVariables, type Environment } from "./envir
 import { readSettingsFile } from "./file.ts";
 import { describeIssues } from "./issue.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "./leaf.ts";
-import { SettingsError, type SettingsProblem } from "./problem.ts";
+import { SettingsError, type RemovedSettings, type SettingsProblem } from "./problem.ts";
 import { assignAt, getValueAt } from "./value.ts";
 
 /** One service's name, and the schema of its settings. The deployment uses the same object to check. */
@@ -13,6 +13,7 @@ export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Reado
   schema: Schema;
   /** The few settings that most deployments set, by their path in the settings file; help and documentation begin with them. */
   essentials: readonly string[];
+  removed?: RemovedSettings | undefined;
 }>;
 
 /** Creates a group of settings, present with its defaults when nothing of it is set. */
@@ -66,8 +67,9 @@ export function defineSettings<Shape extends z.core.$ZodLooseShape>(
   service: string,
   essentials: readonly string[],
   shape: Shape,
+  removed?: RemovedSettings,
 ) {
-  return { service, essentials, schema: z.strictObject({ ...shape, ...common }) } as const;
+  return { service, essentials, removed, schema: z.strictObject({ ...shape, ...common }) } as const;
 }
 
 /** Sources of a service's settings. */
@@ -109,7 +111,9 @@ export function resolveSettings<Schema extends z.ZodObject>(
   sources: SettingsSources,
 ): ResolvedSettings<Schema> {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
-  const problems: SettingsProblem[] = [...findUnknownVariables(definition.service, leaves, sources.env)];
+  const problems: SettingsProblem[] = [
+    ...findUnknownVariables(definition.service, leaves, sources.env, definition.removed),
+  ];
   const path = sources.file ?? (sources.env[toEnvironmentName(definition.service, ["settingsPath"])] || undefined);
   const file = path === undefined ? undefined : readSettingsFile(path, leaves, problems);
   const raw = file?.values ?? {};
@@ -121,12 +125,7 @@ export function resolveSettings<Schema extends z.ZodObject>(
   const parsed = definition.schema.safeParse(raw);
   if (!parsed.success) {
     problems.push(
-      ...describeIssues(
-        parsed.error.issues,
-        leaves,
-        { schema: definition.schema, raw, fromEnvironment, file },
-        problems,
-      ),
+      ...describeIssues(parsed.error.issues, leaves, { ...definition, raw, fromEnvironment, file }, problems),
     );
   }
   if (problems.length > 0 || !parsed.success) throw new SettingsError(definition.service, problems);

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { filePath, httpUrl, milliseconds, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
-import { weeklyWindow } from "#daemon/settings/weekly-window.ts";
 import { section } from "#daemon/settings/settings.ts";
 
 /** Upgrades of the node, restores of its data, and the release list. */
@@ -44,19 +43,11 @@ export const upgradeSection = section({
       "How long the copy of the data that is made while the node runs may take (upgrade.snapshot is rsync) before the upgrade is given up",
     )
     .meta({ expected: "milliseconds, a whole number from 1 to 604800000" }),
-  window: weeklyWindow
-    .optional()
-    .describe(
-      "Maintenance window in UTC in which `gatehouse upgrade` begins, where --at sets no other time; default: at once",
-    ),
   lateMs: milliseconds
     .default(900_000)
     .describe(
-      "How long after its time an upgrade that was requested by `--at <time>` may still begin, and after its data were copied by rsync the node be stopped",
+      "How long after its data were copied by rsync the node may still be stopped before the upgrade is given up",
     ),
-  lateBlocks: positiveInteger
-    .default(1_000)
-    .describe("How many blocks after its height an upgrade that was requested by `--at <height>` may still begin"),
   releasesPath: filePath
     .optional()
     .describe(

@@ -208,19 +208,19 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   ],
   [
     "UpgradeProved",
-    "Scheduled",
+    "Preparing",
     { upgrade: { record: { ...upgraded, stage: "pre-copying", preCopy } } },
     "is under way: copying the data while the node runs (step 1 of 7) since 1970-01-01T00:00:00.001Z. Withdraw it: npx gatehouse-evm upgrade --cancel",
   ],
   [
     "UpgradeProved",
-    "Scheduled",
+    "Preparing",
     { upgrade: { record: { ...upgraded, stage: "pre-copying", preCopy }, trouble: "a hold is in force" } },
     "The data are copied, and the node can't be stopped now: a hold is in force. Withdraw it: npx gatehouse-evm upgrade --cancel",
   ],
   [
     "UpgradeProved",
-    "Scheduled",
+    "Preparing",
     { upgrade: { record: { ...upgraded, stage: "giving-up", preCopy, failure: "the disk is full" } } },
     "did not begin: the disk is full. The node was not stopped for it. Now removing what was copied, since 1970-01-01T00:00:00.001Z.",
   ],
@@ -232,7 +232,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   ],
   [
     "UpgradeProved",
-    "NoneScheduled",
+    "Withdrawn",
     {
       upgrade: {
         record: {

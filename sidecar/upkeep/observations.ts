@@ -14,7 +14,7 @@ import {
 } from "./restart/restart-observation.ts";
 import { observeState, type ObservedState } from "./state/state-observation.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
-import { listUpgradeWork, observeUpgrade, type ObservedUpgrade } from "./upgrade/upgrade-observation.ts";
+import { observeUpgrade, type ObservedUpgrade } from "./upgrade/upgrade-observation.ts";
 import { observeVersion, type ObservedVersion } from "./version/version-observation.ts";
 
 /** Findings that the passes leave for the next ones, by noun. */
@@ -32,7 +32,7 @@ export type Observations = Readonly<{
 
 /** Creates the observations, with nothing known yet; each change is shown on the board at once. */
 export function observeAll(
-  { directory, upgrade, scheduledUpgrade, dataEvidence }: UpkeepState,
+  { directory, upgrade, dataEvidence }: UpkeepState,
   { upkeep, restart, upgrade: { autoRestore } }: SidecarSettings,
   command: CommandWords,
   board: ConditionBoard,
@@ -59,7 +59,7 @@ export function observeAll(
     prune: observePruning(say),
     process: observeProcess({ wasSeen: dataEvidence.get()?.mark?.process !== undefined }),
     restarts: observeRestarts(say),
-    upgrade: observeUpgrade(upgrade.get(), scheduledUpgrade.get(), say),
+    upgrade: observeUpgrade(upgrade.get(), say),
     data: observeData(autoRestore === "off", say),
   };
   return seen;
@@ -67,5 +67,5 @@ export function observeAll(
 
 /** Lists the work that goes on alongside the passes. */
 export function listRunning({ restarts, prune, upgrade, data }: Observations) {
-  return [restarts.now().running, prune.now().running, ...listUpgradeWork(upgrade.now()), data.now().looking];
+  return [restarts.now().running, prune.now().running, upgrade.now().preCopying?.done, data.now().looking];
 }

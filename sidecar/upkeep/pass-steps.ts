@@ -20,7 +20,6 @@ import { createRestartStep } from "./restart/restart-step.ts";
 import type { VerificationDependencies } from "./restart/restart-verification.ts";
 import { lookAtState } from "./state/state-observation.ts";
 import { applyUpgrade } from "./upgrade/apply-upgrade.ts";
-import { beginScheduled, type ScheduleWatch } from "./upgrade/begin-scheduled.ts";
 import { checkUpgrade } from "./upgrade/check-upgrade.ts";
 import type { UpkeepMetrics } from "./upkeep-metrics.ts";
 import type { UpkeepNode } from "./upkeep-node.ts";
@@ -85,12 +84,10 @@ export function createPassSteps(seen: Observations, parts: StepParts): PassSteps
 
 function createUpgradeStep(
   seen: Observations,
-  { common, node, kept, authority, isRestarting, command, metrics, lastPush, finishes }: StepParts,
+  { common, node, kept, authority, isRestarting, metrics, lastPush, finishes }: StepParts,
 ): PassSteps["upgrade"] {
   const checking = { ...common, ...node, ...kept, authority, isRestarting };
-  const schedule: ScheduleWatch = {};
   return {
-    beginScheduled: () => beginScheduled(schedule, seen, { ...checking, command }),
     apply: (allowed) =>
       applyUpgrade(allowed, seen, {
         ...checking,

@@ -24,7 +24,6 @@ type Found = Partial<{
   judged: Readonly<{ again: boolean; wakeInMs?: number }>;
   written: Readonly<{ again: boolean; wakeInMs?: number }>;
   restart: Readonly<{ wakeInMs?: number }>;
-  scheduled: number;
   looks: number;
 }>;
 
@@ -65,10 +64,6 @@ function runOver(found: Found = {}): Story {
       return { planned, desired: { hash: "d" } };
     },
     upgrade: {
-      beginScheduled: () => {
-        note("scheduled upgrade");
-        return found.scheduled;
-      },
       apply: (now) => note(`upgrade, ${now}`),
     },
     prune: { apply: (_, idle) => note(`prune, ${idle ?? "may"}`), isRunning: () => false },
@@ -95,7 +90,7 @@ function runOver(found: Found = {}): Story {
 
 const untilJudged = ["forget", "state", "version", "read", "renew watch, first", "judge"];
 const untilPlanned = [...untilJudged, "tidy", "keep, first", "plan"];
-const untilWritten = [...untilPlanned, "scheduled upgrade", "upgrade, acts", "remember", "write, may"];
+const untilWritten = [...untilPlanned, "upgrade, acts", "remember", "write, may"];
 
 describe("a pass", () => {
   it("observes, plans and applies, and remembers what the node runs with before it writes", async () => {
@@ -160,10 +155,9 @@ describe("a pass", () => {
     { judged: { again: false, wakeInMs: 5 } },
     { written: { again: false, wakeInMs: 5 } },
     { restart: { wakeInMs: 5 } },
-    { scheduled: 5 },
     { looks: 5 },
   ])("is followed by the next when the first of its steps wants that: %o", async (found) => {
-    const { run } = runOver({ restart: { wakeInMs: 9 }, scheduled: 8, ...found });
+    const { run } = runOver({ restart: { wakeInMs: 9 }, ...found });
     expect(await run()).toEqual({ wakeInMs: 5 });
   });
 });

@@ -18,8 +18,6 @@ export type PassSteps = Readonly<{
   config: ConfigStep;
   plan: PlanStep;
   upgrade: Readonly<{
-    /** Begins a scheduled upgrade that is due; returns the time until the next pass that it needs, in ms. */
-    beginScheduled: () => number | undefined;
     apply: (authority: Authority) => void;
   }>;
   prune: Readonly<{ apply: (planned: Plan, idle: string | undefined) => void; isRunning: () => boolean }>;
@@ -77,7 +75,6 @@ export async function runPass(progress: PassProgress, steps: PassSteps, watch: P
   await config.keepBefore(reading, { isFirst });
   if (judged.again) return { wakeInMs: 1 };
   const { planned, desired } = await steps.plan(reading, { resolution, doubtOfPlace });
-  const scheduled = steps.upgrade.beginScheduled();
   steps.upgrade.apply(authority);
   progress.step = `remembering what the node runs with in ${state.directory}`;
   await restart.remember(reading, version);
@@ -98,8 +95,6 @@ export async function runPass(progress: PassProgress, steps: PassSteps, watch: P
   const looks = steps.data.watch();
   progress.passed = true;
   watch.made();
-  const waits = [judged.wakeInMs, written?.wakeInMs, restarted.wakeInMs, scheduled, looks].filter(
-    (ms) => ms !== undefined,
-  );
+  const waits = [judged.wakeInMs, written?.wakeInMs, restarted.wakeInMs, looks].filter((ms) => ms !== undefined);
   return waits.length === 0 ? {} : { wakeInMs: Math.min(...waits) };
 }

@@ -120,7 +120,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const nameOwn = <Value extends object>(value: Value) => giveOwnNames(value, place.layout());
   const control = createUpkeepControl(
     { ...listFound(seen), document, isRestarting },
-    { ...common, ...node, ...kept, authority, isRestarting, command },
+    { ...common, ...node, ...kept, authority, isRestarting },
   );
   return {
     wake,

@@ -1,4 +1,3 @@
-import { systemClock } from "#daemon/clock.ts";
 import type { ConditionType } from "#status/condition.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { armKillPoint } from "./kill-points.ts";
@@ -6,19 +5,10 @@ import type { UpgradeProcessRequest, UpgradeProcessState } from "./upgrade-proce
 
 /**
  * The upkeep alone in a process that upgrades its node and is there to be killed. Arguments: the node's workspace, its HTTP URL, the state
- * directory, the step at which it ends itself, 0 for never, how many milliseconds its wall clock is ahead, how data are copied, and what corrupt data are
- * restored from.
+ * directory, the step at which it ends itself, 0 for never, how data are copied, and what corrupt data are restored from.
  */
-const [
-  workspace = "",
-  httpUrl = "",
-  stateDirectory = "",
-  killAt = "0",
-  aheadMs = "0",
-  method = "auto",
-  autoRestore = "off",
-] = process.argv.slice(2);
-const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + Number(aheadMs) };
+const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0", method = "auto", autoRestore = "off"] =
+  process.argv.slice(2);
 
 // A sidecar that goes on with an upgrade is killed in that, too.
 if (killAt !== "0") await armKillPoint(Number(killAt));
@@ -39,7 +29,7 @@ await using upkeep = await runUpkeep(
     // A node that was killed while its data are copied stays away: nothing has begun that would start it.
     ...(method === "rsync" ? { GATEHOUSE_SIDECAR_UPGRADE_LATE_MS: "10000" } : {}),
   },
-  { stateDirectory, clock },
+  { stateDirectory },
 );
 process.on("message", (request: UpgradeProcessRequest) => void answer(request));
 await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));
@@ -49,16 +39,16 @@ function countRestoreStarts(): number {
   return database.prepare("SELECT 1 FROM restart WHERE reason = 'restore of the data'").all().length;
 }
 
-async function answer({ source, atMs, snapshot, killAt: step }: UpgradeProcessRequest): Promise<void> {
+async function answer({ source, snapshot, killAt: step }: UpgradeProcessRequest): Promise<void> {
   if (step !== undefined) await armKillPoint(step);
   const { control } = upkeep.upkeep;
   let problems: readonly string[] = [];
   if (source !== undefined) {
-    const asked = { source, ...(atMs === undefined ? {} : { at: { kind: "time", atMs } as const }) };
-    const shown = await control.upgrade(asked);
+    const shown = await control.upgrade({ source });
     ({ problems } = shown.plan);
-    if (shown.result === "shown")
-      ({ problems } = (await control.upgrade({ ...asked, digest: shown.plan.digest })).plan);
+    if (shown.result === "shown") {
+      ({ problems } = (await control.upgrade({ source, digest: shown.plan.digest })).plan);
+    }
   }
   if (snapshot !== undefined) {
     const shown = await control.restore({ snapshot });

@@ -3,8 +3,8 @@ import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
 import { findTestProgram } from "./programs/place.ts";
 
-/** Request to the process: to upgrade its node to a release, now or at a time, or to restore its data, and the step from now on at which it ends itself. */
-export type UpgradeProcessRequest = Readonly<{ source?: string; atMs?: number; snapshot?: string; killAt?: number }>;
+/** Request to the process: to upgrade its node to a release, or to restore its data, and the step from now on at which it ends itself. */
+export type UpgradeProcessRequest = Readonly<{ source?: string; snapshot?: string; killAt?: number }>;
 
 /** State of the node and its upgrade as the upkeep sees it. */
 export type UpgradeProcessState = Readonly<{
@@ -31,26 +31,17 @@ export type UpgradeProcess = KillableProcess<UpgradeProcessRequest, UpgradeProce
 const program = findTestProgram("upgrade-process.main.ts");
 
 /**
- * Starts the process; its state stands in the node's workspace. `killAt`: the step at which it ends itself, 0 for never; `aheadMs`: how far
- * its wall clock is ahead of the machine's; `method`: how it copies data; `autoRestore`: what corrupt data are restored from.
+ * Starts the process; its state stands in the node's workspace. `killAt`: the step at which it ends itself, 0 for never;
+ * `method`: how it copies data; `autoRestore`: what corrupt data are restored from.
  */
 export function startUpgradeProcess(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
   {
     killAt = 0,
-    aheadMs = 0,
     method = "auto",
     autoRestore = "off",
-  }: Readonly<{ killAt?: number; aheadMs?: number; method?: "auto" | "rsync"; autoRestore?: string }> = {},
+  }: Readonly<{ killAt?: number; method?: "auto" | "rsync"; autoRestore?: string }> = {},
 ): UpgradeProcess {
   const state = join(node.workspace, "state");
-  return startKillableProcess(program, [
-    node.workspace,
-    node.httpUrl,
-    state,
-    String(killAt),
-    String(aheadMs),
-    method,
-    autoRestore,
-  ]);
+  return startKillableProcess(program, [node.workspace, node.httpUrl, state, String(killAt), method, autoRestore]);
 }

@@ -100,16 +100,6 @@ export const upkeepEvents = {
     means: "An upgrade of the node can't go on; the message says what it waits for.",
     runbook: "upgrade-failed",
   },
-  "upgrade-not-begun": {
-    level: "error",
-    means: "The time of a scheduled upgrade came and went, and it did not begin; the message says why.",
-    runbook: "upgrade-failed",
-  },
-  "upgrade-look-failed": {
-    level: "error",
-    means: "Looking at a scheduled upgrade failed by the sidecar's own fault; it is looked at again.",
-    runbook: "upgrade-failed",
-  },
   "upgrade-failed": {
     level: "error",
     means: "A step of an upgrade failed by the sidecar's own fault; it is taken up again.",

@@ -24,7 +24,7 @@ export type Deployment = Readonly<{
   status: string;
   resume: string;
   adopt: string;
-  /** Cancels a scheduled upgrade. */
+  /** Withdraws an upgrade that has not stopped the node. */
   cancelUpgrade: string;
   /** Restores the node's data from the copy that the last upgrade kept. */
   restoreData: string;

@@ -10,7 +10,7 @@ export const upkeepAdvice: AdviceTable = {
     step("When the cause is fixed, let Gatehouse act again.", resume),
   ],
   UpgradeProved: ({ reason }, { showLog, resume, cancelUpgrade }) => {
-    if (reason === "Upgrading" || reason === "Scheduled") return [];
+    if (reason === "Upgrading" || reason === "Preparing") return [];
     if (reason === "NotBegun") {
       return [
         step("Fix what is named above, and request the upgrade again."),

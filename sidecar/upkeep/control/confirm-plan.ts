@@ -2,7 +2,6 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { checkWithinMs, ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { upgradeAnswer, type UpgradeAnswer } from "./control-answers.ts";
-import { repeatOptions } from "./control-options.ts";
 import { followUpgrade, formatPlan } from "./follow-upgrade.ts";
 
 /** Consent to a plan. */
@@ -19,12 +18,12 @@ type PlannedWork = Readonly<{
   /** The request for the plan; with the plan's digest it begins the work. */
   body: object;
   /** The question that a person answers with yes. */
-  formatQuestion: (shown: UpgradeAnswer) => string;
+  question: string;
 }>;
 
 /**
  * Shows a plan of a running sidecar, has it carried out once a person agrees, and follows the work to its end. Returns the exit status: 0 the work succeeded
- * or begins later (dry run: it could begin); 1 the sidecar refused it or rolled it back, or nobody agreed.
+ * (dry run: it could begin); 1 the sidecar refused it or rolled it back, or nobody agreed.
  */
 export async function confirmPlan(
   target: ControlTarget,
@@ -57,7 +56,7 @@ async function confirmForPerson(
   agreement: PlanAgreement,
   output: CommandOutput,
 ): Promise<number> {
-  const { command, formatQuestion } = work;
+  const { command, question } = work;
   const shown = await requestPlan(target, work);
   output.out(formatPlan(shown));
   if (shown.result === "refused") {
@@ -66,16 +65,11 @@ async function confirmForPerson(
   }
   if (agreement.dryRun) return exitStatus.clean;
   const refused = `${command}: nothing was changed`;
-  if (!(await isAgreedTo({ question: formatQuestion(shown), refused }, agreement, output))) return exitStatus.error;
+  if (!(await isAgreedTo({ question, refused }, agreement, output))) return exitStatus.error;
   const begun = await requestPlan(target, work, shown.plan.digest);
   if (begun.beganMs !== undefined) {
     const { end } = await followUpgrade(target, begun.beganMs, output.out);
     return end === "committed" ? exitStatus.clean : exitStatus.error;
-  }
-  if (begun.result === "scheduled") {
-    const withdraw = `gatehouse upgrade --cancel${repeatOptions(target.typed ?? {})}`;
-    output.out(`It is accepted, and begins by itself ${begun.starts}. Withdraw it: ${withdraw}.\n`);
-    return exitStatus.clean;
   }
   output.error(`${command}: it is another one now, or can't be done any more; nothing was changed. It is now:\n`);
   output.out(formatPlan(begun));
@@ -98,7 +92,7 @@ async function confirmForProgram(
   const begun = await requestPlan(target, work, shown.plan.digest);
   if (begun.beganMs === undefined) {
     print(begun);
-    return begun.result === "scheduled" ? exitStatus.clean : exitStatus.error;
+    return exitStatus.error;
   }
   try {
     const upgrade = await followUpgrade(target, begun.beganMs, output.error);

@@ -29,8 +29,6 @@ export const controlView = z.object({
   plan: shownPlan.optional(),
   /** The upgrade that is under way, or the last one. */
   upgrade: shownUpgrade.optional(),
-  /** Scheduled upgrade: it begins by itself, or did not when its time came. */
-  scheduled: z.object({ words: z.string() }).optional(),
 });
 
 export type ControlView = Readonly<z.output<typeof controlView>>;
@@ -77,14 +75,6 @@ export const upgradeRequest = z.strictObject({
   source: z.string().min(1).max(4_096),
   version: z.string().max(64).optional(),
   digest: z.string().max(64).optional(),
-  /** Time of its start; absent: at once, or in `upgrade.window` if that is set. */
-  at: z
-    .union([
-      z.literal("now"),
-      z.strictObject({ kind: z.literal("time"), atMs: z.int().min(0).max(8.64e15) }),
-      z.strictObject({ kind: z.literal("height"), height: z.int().min(0) }),
-    ])
-    .optional(),
 });
 
 export type UpgradeBody = Readonly<z.output<typeof upgradeRequest>>;
@@ -99,9 +89,7 @@ export type RestoreBody = Readonly<z.output<typeof restoreRequest>>;
 
 /** Outcome of an upgrade or a restore; `refused` for the problems of its plan, `another`: the plan is not the one that was seen. */
 export const upgradeAnswer = z.object({
-  result: z.enum(["shown", "begun", "scheduled", "refused", "another"]),
-  /** Time at which it begins by itself, in words; absent: at once. */
-  starts: z.string().optional(),
+  result: z.enum(["shown", "begun", "refused", "another"]),
   plan: z.object({
     from: z.string().optional(),
     to: z.string().optional(),
@@ -117,7 +105,7 @@ export const upgradeAnswer = z.object({
 
 export type UpgradeAnswer = Readonly<z.output<typeof upgradeAnswer>>;
 
-/** Outcome of `upgrade --cancel`; `none`: no upgrade is scheduled. */
+/** Outcome of `upgrade --cancel`; `none`: there was nothing to withdraw. */
 export const cancelAnswer = z.object({
   result: z.enum(["withdrawn", "none"]),
   /** The withdrawn upgrade. */

@@ -50,11 +50,10 @@ async function lookAtUpgrade(
 }
 
 /** Formats a plan for a person. Pure. */
-export function formatPlan({ plan, node, starts }: UpgradeAnswer): string {
+export function formatPlan({ plan, node }: UpgradeAnswer): string {
   const { from = "an unknown version", to = "an unknown version", steps, problems, warnings } = plan;
   const lines = [
     `${node.words}: from ${from} to ${to}.`,
-    ...(starts === undefined ? [] : [`  It begins by itself ${starts}.`]),
     ...steps.map((step, index) => `  ${index + 1}. ${step}`),
     ...warnings.map((warning) => `  warning: ${warning}`),
     ...problems.map((problem) => `  problem: ${problem}`),

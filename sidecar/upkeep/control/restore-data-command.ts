@@ -17,9 +17,6 @@ export function runRestoreDataCommand(
   output: CommandOutput,
 ): Promise<number> {
   const body: RestoreBody = snapshot === undefined ? {} : { snapshot };
-  return confirmPlan(target, { command: "restore", body, formatQuestion }, agreement, output);
-}
-
-function formatQuestion(): string {
-  return "Replace the node's data now? [y/N] ";
+  const question = "Replace the node's data now? [y/N] ";
+  return confirmPlan(target, { command: "restore", body, question }, agreement, output);
 }

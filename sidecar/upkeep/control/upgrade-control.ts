@@ -9,11 +9,11 @@ import type { CancelAnswer, ControlView, RestoreBody, UpgradeAnswer, UpgradeBody
 
 /** Requests to a running sidecar about its node's version and data. */
 export type UpgradeControl = Readonly<{
-  /** Shows an upgrade, or begins or schedules it if it is still the one that was shown. */
+  /** Shows an upgrade, or begins it if it is still the one that was shown. */
   upgrade: (body: UpgradeBody) => Promise<UpgradeAnswer>;
   /** Shows a restore of the node's data, or begins it if it is still the one that was shown. */
   restore: (body: RestoreBody) => Promise<UpgradeAnswer>;
-  /** Withdraws the upgrade that is scheduled. */
+  /** Withdraws an upgrade for which the node was not stopped yet. */
   cancelUpgrade: () => CancelAnswer;
 }>;
 

@@ -3,7 +3,6 @@ import { decideAuthority } from "../adoption/authority.ts";
 import { isUselessToNode } from "#node/conf/problem.ts";
 import { requestRestart } from "../restart/requested-restart.ts";
 import type { ObservedRestarts } from "../restart/restart-observation.ts";
-import type { CommandWords } from "../command-words.ts";
 import { endHold, type HoldDependencies } from "../restart/hold.ts";
 import { identifyNode, formatIdentity } from "../state/node-identity.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
@@ -15,7 +14,7 @@ import type { PlanView } from "../plan/plan-view.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { RequestUpgradeDependencies } from "../upgrade/request-upgrade.ts";
-import { describeScheduled, formatUpgrade, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
+import { formatUpgrade, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import { createUpgradeControl, type UpgradeControl } from "./upgrade-control.ts";
 import type { AdoptAnswer, ControlView, RestartAnswer, ResumeAnswer } from "./control-answers.ts";
 
@@ -55,7 +54,7 @@ export type ControlDependencies = HoldDependencies &
 
 /** Creates the control of an upkeep. */
 export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDependencies): UpkeepControl {
-  const { settings, state, place, rate, events, clock, command, wake } = dependencies;
+  const { settings, state, place, rate, events, clock, wake } = dependencies;
   const { mode } = settings.upkeep;
   const node = () => {
     const identity = state.identity.get() ?? identifyNode(settings, place.layout(), seen.document());
@@ -75,7 +74,6 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
       ...buildHoldView(),
       ...(plan === undefined ? {} : { plan: plan as ControlView["plan"] }),
       ...buildUpgradeView(seen.upgrade.now().record),
-      ...buildScheduleView(seen.upgrade, command),
     };
   };
   const resume = (): ResumeAnswer => {
@@ -128,11 +126,6 @@ function explainWait(
   const { settled } = restarts.now();
   const isMissing = settled !== undefined && "reason" in settled && settled.reason === "ProgramMissing";
   return isMissing ? "a program that it takes is not there, or can't be run (RestartSettled says which)" : undefined;
-}
-
-function buildScheduleView(upgrade: ObservedUpgrade, command: CommandWords): Pick<ControlView, "scheduled"> {
-  const { scheduled, ...seen } = upgrade.now();
-  return scheduled === undefined ? {} : { scheduled: { words: describeScheduled({ ...seen, scheduled }, command) } };
 }
 
 function buildUpgradeView(record: UpgradeRecord | undefined): Pick<ControlView, "upgrade"> {

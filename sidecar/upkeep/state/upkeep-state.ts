@@ -5,7 +5,6 @@ import type { NodeValues } from "#node/conf/node-values.ts";
 import type { DataEvidence, OwnRestore } from "./data-evidence.ts";
 import type { NodeIdentity } from "./node-identity.ts";
 import { createStateStore, type StateStore } from "./state-store.ts";
-import type { ScheduledUpgrade } from "./scheduled-upgrade.ts";
 import type { UpgradeRecord } from "./upgrade-record.ts";
 
 /** Hash of the desired state, and release of the node, when a hold was set. */
@@ -97,8 +96,6 @@ export type UpkeepState = Disposable &
     requestedRestart: Fact<Readonly<{ atMs: number }>>;
     /** Upgrade that is under way, or the last one. */
     upgrade: Fact<UpgradeRecord>;
-    /** Upgrade that begins by itself, or that did not begin when its time came. */
-    scheduledUpgrade: Fact<ScheduledUpgrade>;
     /** Evidence of whether the node's data are whole. */
     dataEvidence: Fact<DataEvidence>;
     /** Restores that the sidecar began by itself. */
@@ -149,7 +146,6 @@ export function openUpkeepState(directory: string): UpkeepState {
     retry: openFact(store, "retry"),
     requestedRestart: openFact(store, "askedRestart"),
     upgrade: openFact(store, "upgrade"),
-    scheduledUpgrade: openFact(store, "scheduledUpgrade"),
     dataEvidence: openFact(store, "dataEvidence"),
     ownRestores: openFact(store, "ownRestores"),
     volumeGrownAtMs: openFact(store, "volumeGrownAtMs"),

@@ -32,10 +32,9 @@ export function beginUpgrade(
   const problems = [...findObstacles(dependencies, { isRestore })];
   if (problems.length > 0) return { result: "refused", plan: { ...plan, steps: [], problems } };
   const { state, events } = dependencies;
-  // One write: a kill between two would begin the scheduled upgrade twice.
   state.atomically(() => {
     state.upgrade.set(record);
-    if (!isRestore) return state.scheduledUpgrade.set(undefined);
+    if (!isRestore) return;
     const hold = state.hold.get();
     if (hold !== undefined) {
       const isOwn = record.foundCorrupt !== undefined;
@@ -54,7 +53,6 @@ export function beginUpgrade(
     state.retry.set(undefined);
   });
   seen.upgrade.note({ record, agreedMs: record.beganMs });
-  if (!isRestore) seen.upgrade.note({ scheduled: undefined, trouble: undefined });
   dependencies.wake();
   return { result: "begun", plan, beganMs: record.beganMs };
 }

@@ -81,7 +81,7 @@ export async function checkUpgrade(
     ...findRoomProblems(measured, costs, settings.upgrade.snapshot),
     ...(before === undefined ? [noAnswer] : []),
   ];
-  const doubts = isCopiedFirst ? await findDoubts(stores, settings) : [];
+  const doubts = isCopiedFirst ? await findDoubts(stores) : [];
   const ofNode = await findNodeWarnings(before, dependencies);
   const ofPrograms = to === undefined ? [] : [...findProgramWarnings(to, files, layout, settings.node)];
   const warnings = [...config.warnings, ...ofPrograms, ...ofNode, ...doubts];
@@ -213,22 +213,13 @@ function* findProgramWarnings(
 }
 
 /** Finds what a person should know before data are copied while the node runs. */
-async function findDoubts(
-  stores: readonly UpgradeStore[],
-  { upgrade }: Pick<SidecarSettings, "upgrade">,
-): Promise<readonly string[]> {
+async function findDoubts(stores: readonly UpgradeStore[]): Promise<readonly string[]> {
   const doubts = stores.map(async ({ path }) =>
     (await showsChanges(path))
       ? undefined
       : `the file system of ${path} does not show for sure which files have changed: while the node stands still, all its data are read again and compared`,
   );
-  const late =
-    upgrade.window === undefined
-      ? []
-      : [
-          `the copy begins in upgrade.window (${upgrade.window} UTC), and the node is stopped when it is made, which may be outside of it`,
-        ];
-  return [...late, ...(await Promise.all(doubts)).filter((doubt) => doubt !== undefined)];
+  return (await Promise.all(doubts)).filter((doubt) => doubt !== undefined);
 }
 
 function* findRoomProblems(

@@ -2,7 +2,6 @@ import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { CommandWords } from "../command-words.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
-import type { ScheduledUpgrade } from "../state/scheduled-upgrade.ts";
 import {
   backwardStages,
   isEarly,
@@ -21,60 +20,25 @@ export type UpgradeObservation = Readonly<{
   agreedMs: number | undefined;
   /** Reason why it can't go on. */
   blocked: string | undefined;
-  /** Upgrade that begins by itself, or did not begin when its time came. */
-  scheduled: ScheduledUpgrade | undefined;
-  /** Whether one has been scheduled since the sidecar began. */
-  wasScheduled: boolean;
-  /** Time or height at which it begins, in words. */
-  starts: string | undefined;
-  /** Reason why it could not begin at the last look. */
+  /** Reason why the node, whose data are copied, could not be stopped at the last look. */
   trouble: string | undefined;
-  /** Look at the scheduled one, while it is under way. */
-  looking: Promise<void> | undefined;
   /** Steps before the node is stopped, while they run; `end` ends them at once. */
   preCopying: Readonly<{ done: Promise<void>; end: () => void }> | undefined;
 }>;
 
 export type ObservedUpgrade = Observation<UpgradeObservation>;
 
-/** Creates the observation of upgrades; the remembered ones are known from the start. */
-export function observeUpgrade(
-  record: UpgradeRecord | undefined,
-  scheduled: ScheduledUpgrade | undefined,
-  onChange?: () => void,
-): ObservedUpgrade {
-  const nothing = {
-    agreedMs: undefined,
-    blocked: undefined,
-    starts: undefined,
-    trouble: undefined,
-    looking: undefined,
-    preCopying: undefined,
-  };
-  return createObservation<UpgradeObservation>({ ...nothing, record, scheduled, wasScheduled: false }, onChange);
+/** Creates the observation of upgrades; the remembered one is known from the start. */
+export function observeUpgrade(record: UpgradeRecord | undefined, onChange?: () => void): ObservedUpgrade {
+  const nothing = { agreedMs: undefined, blocked: undefined, trouble: undefined, preCopying: undefined };
+  return createObservation<UpgradeObservation>({ ...nothing, record }, onChange);
 }
 
-/** Lists the work for an upgrade that goes on while the node runs as usual, and ends with the sidecar. */
-export function listUpgradeWork({ looking, preCopying }: UpgradeObservation): readonly (Promise<void> | undefined)[] {
-  return [looking, preCopying?.done];
-}
-
-/** Derives the condition of the scheduled or the last upgrade; none if there was no upgrade. Pure. */
+/** Derives the condition of the last upgrade; none if there was no upgrade. Pure. */
 export function deriveUpgradeConditions(seen: UpgradeObservation, command: CommandWords): readonly ConditionReport[] {
-  const { record, blocked, scheduled, wasScheduled } = seen;
+  const { record, blocked } = seen;
   const type = "UpgradeProved";
-  if (scheduled?.notBegun !== undefined) {
-    return [{ type, status: "False", reason: "NotBegun", message: describeScheduled({ ...seen, scheduled }, command) }];
-  }
-  if (scheduled !== undefined) {
-    return [
-      { type, status: "Unknown", reason: "Scheduled", message: describeScheduled({ ...seen, scheduled }, command) },
-    ];
-  }
-  if (record === undefined) {
-    if (!wasScheduled) return [];
-    return [{ type, status: "True", reason: "NoneScheduled", message: "No upgrade is scheduled." }];
-  }
+  if (record === undefined) return [];
   const message = [formatUpgrade(record), blocked].filter(Boolean).join(" ");
   if (blocked === undefined && (isEarly(record.stage) || record.end === "given-up")) {
     return [deriveEarly(record, seen.trouble, command)];
@@ -90,13 +54,13 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
   return [{ type, status: "False", reason, message }];
 }
 
-/** Derives the condition of an upgrade for which the node was not stopped: it is reported like one that is scheduled, or did not begin. Pure. */
+/** Derives the condition of an upgrade for which the node was not stopped. Pure. */
 function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command: CommandWords): ConditionReport {
   const type = "UpgradeProved";
   const words = formatUpgrade(record);
   const cancel = command("upgrade --cancel");
   if (record.isWithdrawn === true && record.end !== undefined)
-    return { type, status: "True", reason: "NoneScheduled", message: words };
+    return { type, status: "True", reason: "Withdrawn", message: words };
   if (record.end !== undefined) {
     return {
       type,
@@ -107,27 +71,7 @@ function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command
   }
   const waits = trouble === undefined ? "" : ` The data are copied, and the node can't be stopped now: ${trouble}.`;
   const withdraw = record.stage === "pre-copying" ? ` Withdraw it: ${cancel}` : "";
-  return { type, status: "Unknown", reason: "Scheduled", message: `${words}${waits}${withdraw}` };
-}
-
-/** Describes the state of a scheduled upgrade, for a person. Pure. */
-export function describeScheduled(
-  {
-    scheduled,
-    starts,
-    trouble,
-  }: Pick<UpgradeObservation, "starts" | "trouble"> & Readonly<{ scheduled: ScheduledUpgrade }>,
-  command: CommandWords,
-): string {
-  const cancel = command("upgrade --cancel");
-  const { from, to, notBegun, acceptedMs } = scheduled;
-  const what = `The upgrade from ${from} to ${to}`;
-  const when = `requested at ${new Date(acceptedMs).toISOString()}`;
-  if (notBegun !== undefined) {
-    return `${what}, ${when}, did not begin: ${notBegun}. Nothing was changed. Request it again, or give it up: ${cancel}`;
-  }
-  const doubt = trouble === undefined ? "" : ` It could not begin now: ${trouble}.`;
-  return `${what} begins by itself ${starts ?? "later"}; it was ${when}.${doubt} Withdraw it: ${cancel}`;
+  return { type, status: "Unknown", reason: "Preparing", message: `${words}${waits}${withdraw}` };
 }
 
 /** Formats an upgrade or a restore as the subject of a sentence. Pure. */

@@ -2,7 +2,6 @@ import type { Clock } from "#daemon/clock.ts";
 import { waitUntil } from "#daemon/time.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import { another } from "./begin-scheduled.ts";
 import type { UpgradeRequest } from "./check-release.ts";
 import type { UpgradeCheck } from "./check-upgrade.ts";
 import type { StepOutcome } from "./next-stage.ts";
@@ -18,11 +17,13 @@ export type WaitForStopDependencies = Readonly<{
 
 const tryAgainMs = 5_000;
 
+const another = "the programs, node.conf, the data's place or the settings are others than those that were agreed to";
+
 const mayGoOn = ({ record }: UpgradeCheck) => record !== undefined;
 
 /**
  * Waits until the node, whose data are copied, may be stopped: there are no problems, and the upgrade is still the one that was agreed to. Passing problems
- * (a restart, a node that does not answer) are waited for as with a scheduled upgrade.
+ * (a restart, a node that does not answer) are waited for.
  */
 export async function waitForStop(
   { preCopy }: Pick<UpgradeRecord, "preCopy">,

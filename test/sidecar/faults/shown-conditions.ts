@@ -163,9 +163,9 @@ const restarts: readonly ShownCondition[] = [
     ["An upgrade failed, and the old version is back", "RolledBack", "wrong"],
     ["An upgrade failed, and so did the way back", "Stranded", "wrong"],
     ["An upgrade can't go on", "Blocked", "wrong"],
-    ["A scheduled upgrade did not begin", "NotBegun", "wrong"],
+    ["An upgrade did not begin", "NotBegun", "wrong"],
     ["The node is being upgraded", "Upgrading", "unknown"],
-    ["An upgrade is accepted, and begins by itself", "Scheduled", "right"],
+    ["The data are copied for an upgrade", "Preparing", "right"],
   ]),
   ...buildRows("DataSound", [
     ["The node's data are found corrupt", "Corrupt", "wrong"],

@@ -75,20 +75,20 @@ describe.skipIf(!isThere)(`an upgrade whose data are copied by rsync${skipped}`,
       return printed().printed;
     };
     expect(await cancel()).toContain("Withdrawn");
-    await upkeep.reason("UpgradeProved", "NoneScheduled");
+    await upkeep.reason("UpgradeProved", "Withdrawn");
     await replaceRsync(node.workspace, "while :; do sleep 1; done");
     const copying = upgradeDevnet(upkeep, source);
-    const { message } = await upkeep.reason("UpgradeProved", "Scheduled");
+    const { message } = await upkeep.reason("UpgradeProved", "Preparing");
     expect(message).toContain("copying the data while the node runs (step 1 of 7)");
     expect(message).toContain("upgrade --cancel");
     expect((await upgradeDevnet(upkeep, source)).printed).toContain("problem: an upgrade is under way");
     expect(upkeep.board.get("RestartSettled")?.reason).toBe("Idle");
     expect(await cancel()).toContain("copying the data while the node runs");
     expect((await copying).printed).toContain("it was withdrawn (gatehouse upgrade --cancel)");
-    await upkeep.reason("UpgradeProved", "NoneScheduled");
+    await upkeep.reason("UpgradeProved", "Withdrawn");
     expect(await readdir(workOf(node))).toEqual([]);
     expect(await holders.now()).toEqual(running);
-    expect(await cancel()).toContain("No upgrade is scheduled");
+    expect(await cancel()).toContain("There is no upgrade to withdraw");
     // What becomes another one while it is copied is not the one that was agreed to.
     const takeAway = await replaceRsync(
       node.workspace,

@@ -51,10 +51,10 @@ export async function startSettledDevnet(environment: Environment = {}) {
 export async function upgradeDevnet(
   upkeep: RunningUpkeep,
   source: string,
-  more: Partial<Pick<UpgradeOptions, "dryRun" | "yes" | "at" | "json">> = {},
+  more: Partial<Pick<UpgradeOptions, "dryRun" | "yes" | "json">> = {},
 ) {
   const { output, printed } = keepPrinted();
-  const options = { source, version: undefined, at: undefined, dryRun: false, yes: true, confirm: undefined, ...more };
+  const options = { source, version: undefined, dryRun: false, yes: true, confirm: undefined, ...more };
   const status = await runUpgradeCommand(findControl(upkeep), options, output);
   return { status, ...printed() };
 }

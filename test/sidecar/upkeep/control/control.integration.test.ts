@@ -131,19 +131,11 @@ test("a command that is advised is for the same sidecar, named by its state dire
   const place = join(directory, "the node's");
   await mkdir(place);
   await writeFile(join(directory, "sidecar.json5"), JSON.stringify({ upkeep: { stateDirectory: place } }));
-  const plan = { steps: [], problems: [], warnings: [], digest: "" };
-  const waiting: UpkeepControl = {
-    ...control,
-    restart: () => ({ result: "waits", node }),
-    upgrade: async () => ({ result: "scheduled", starts: "at night", plan, node }),
-  };
+  const waiting: UpkeepControl = { ...control, restart: () => ({ result: "waits", node }) };
   await using _ = await listenControl(place, waiting, { log, mask });
   const quoted = `'${directory}/the node'\\''s'`;
   const typed = ["--state-directory", place];
   expect(await runAgreed("restart", ...typed)).toContain(`gatehouse adopt --state-directory ${quoted}.\n`);
-  expect(await runAgreed("upgrade", "new", ...typed)).toContain(
-    `gatehouse upgrade --cancel --state-directory ${quoted}.\n`,
-  );
   expect(await runAgreed("restart", "--settings", "sidecar.json5")).toContain(
     "gatehouse adopt --settings sidecar.json5.\n",
   );
