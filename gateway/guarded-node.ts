@@ -3,7 +3,6 @@ import type { ListenerConnections } from "#daemon/http/connections/listener-conn
 import { createApp, type App } from "#daemon/http/app.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { Clock } from "#daemon/clock.ts";
-import { watchCertificates, type WatchedCertificates } from "#health/certificate-watch.ts";
 import { watchDescriptors } from "#health/descriptor-watch.ts";
 import { watchEventLoop } from "#health/event-loop-watch.ts";
 import { startHealth, type Health, type WatchedNode } from "#health/health.ts";
@@ -36,7 +35,7 @@ const gatewayIntervalMs = 250;
 /** Settings of the watched node and of its gateway. */
 export type GuardedNodeSettings = WatchedNode &
   Readonly<{ node: Readonly<{ batchCallsMax?: number | undefined }> }> &
-  Readonly<{ gateway: GatewaySettings; listen: AllowedHosts; certificate: WatchedCertificates }>;
+  Readonly<{ gateway: GatewaySettings; listen: AllowedHosts }>;
 
 export type GuardedNodeDependencies = Readonly<{
   context: ServiceContext;
@@ -49,8 +48,7 @@ export type GuardedNodeDependencies = Readonly<{
 export function listGuardedConditions({
   health,
   lag,
-  certificate,
-}: Pick<GuardedNodeSettings, "health" | "lag" | "certificate">): readonly ConditionType[] {
+}: Pick<GuardedNodeSettings, "health" | "lag">): readonly ConditionType[] {
   return [
     "RpcAnswering",
     "ChainIdExpected",
@@ -58,7 +56,6 @@ export function listGuardedConditions({
     ...(lag.references.length > 0 ? (["HeightCurrent"] as const) : []),
     ...(health.webSocket ? (["WebSocketAnswering"] as const) : []),
     "GatewayServing",
-    ...(certificate.urls.length > 0 ? (["CertificateValid"] as const) : []),
   ];
 }
 
@@ -94,7 +91,6 @@ export async function guardNode(
   const health = resources.use(
     startHealth(settings, { log, metrics, clock, send: sendRequest, board, charts, eventLoop }),
   );
-  resources.use(watchCertificates(settings.certificate, { board, metrics, clock, log }));
   const hasReferences = settings.lag.references.length > 0;
   const { httpUrl, webSocketUrl, batchCallsMax } = settings.node;
   const fitness = () => judgeNodeFitness({ hasReferences }, { facts: health.facts(), clock });

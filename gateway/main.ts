@@ -20,14 +20,14 @@ export const gateway: Service<typeof gatewaySettings.schema> = { definition: gat
 const noFigures = { restarts: undefined, disk: undefined };
 
 async function start(settings: GatewayAloneSettings, context: ServiceContext) {
-  const { node, health, lag, certificate, listen, log: _, shutdown: __, ...own } = settings;
+  const { node, health, lag, listen, log: _, shutdown: __, ...own } = settings;
   const { httpUrl, chainId, webSocketUrl = httpUrl.replace(/^http/, "ws") } = node;
   const { batchCallsMax } = findChainTraits(chainId);
   const clock = systemClock;
   const events = createRecentEvents(clock);
   const names = createSettingNames(gatewaySettings.service);
   const guarded = await guardNode(
-    { node: { httpUrl, webSocketUrl, chainId, batchCallsMax }, health, lag, certificate, listen, gateway: own },
+    { node: { httpUrl, webSocketUrl, chainId, batchCallsMax }, health, lag, listen, gateway: own },
     { context, clock, events, settingNames: names },
   );
   const { board, charts, operations, traffic, urls } = guarded;

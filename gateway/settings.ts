@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { chainId, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { gatewayShape } from "./settings/gateway.ts";
-import { certificateSection, listenSection, referencesShape, rpcHealthShape } from "#health/settings.ts";
+import { listenSection, removedCertificate, referencesShape, rpcHealthShape } from "#health/settings.ts";
 
 /** Any EVM node, as it is reached. */
 const nodeSection = section({
@@ -17,14 +17,18 @@ const nodeSection = section({
 const essentials = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies"];
 
 /** All settings of a gateway that runs before a node without a sidecar. Those that it has in a sidecar as well stand in `settings/gateway.ts`. */
-export const gatewaySettings = defineSettings("gateway", essentials, {
-  node: nodeSection,
-  listen: listenSection,
-  health: section(rpcHealthShape),
-  lag: section(referencesShape),
-  certificate: certificateSection,
-  ...gatewayShape,
-});
+export const gatewaySettings = defineSettings(
+  "gateway",
+  essentials,
+  {
+    node: nodeSection,
+    listen: listenSection,
+    health: section(rpcHealthShape),
+    lag: section(referencesShape),
+    ...gatewayShape,
+  },
+  { certificate: removedCertificate },
+);
 
 /** The settings as the service reads them: parsed and frozen. */
 export type GatewayAloneSettings = z.output<typeof gatewaySettings.schema>;

@@ -2,7 +2,6 @@ import { z } from "zod";
 import {
   allowedHosts,
   host,
-  httpsUrl,
   httpUrl,
   milliseconds,
   port,
@@ -11,7 +10,6 @@ import {
   yesOrNo,
 } from "#daemon/settings/types.ts";
 import { pageLinks } from "#daemon/http/page-links.ts";
-import { warnBeforeDays } from "#daemon/http/certificate-faults.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 
@@ -84,17 +82,5 @@ export const lagSection = section({
     .describe("How long a node stalls, or is behind and comes no nearer to lag.references, before it is restarted"),
 });
 
-/** Certificates that clients see, of whatever ends TLS before this service. */
-export const certificateSection = section({
-  urls: z
-    .array(httpsUrl)
-    .max(8)
-    .default([])
-    .describe("Public https:// URLs, of the gateway or of the resource server, whose certificates are watched")
-    .meta({ expected: "up to 8 https:// URLs, separated by commas" }),
-  intervalMs: milliseconds.default(3_600_000).describe("Time between two looks at those certificates"),
-  timeoutMs: milliseconds.default(10_000).describe("How long a handshake may take"),
-  warnBeforeDays: positiveInteger
-    .default(warnBeforeDays)
-    .describe("Days before the end of a certificate from which it counts as ending soon"),
-});
+/** What replaces the watch of certificates, for those who still set it. */
+export const removedCertificate = "probe the public URL with Prometheus's blackbox exporter (docs/observability.md)";

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { auditSettings } from "#daemon/audit/audit-settings.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
-import { certificateSection, healthSection, lagSection, listenSection } from "#health/settings.ts";
+import { healthSection, lagSection, listenSection, removedCertificate } from "#health/settings.ts";
 import { nodeSection, pushgatewaySection } from "./settings/node.ts";
 import { upgradeSection } from "./settings/upgrade.ts";
 import { volumeSection } from "./settings/volume.ts";
@@ -13,6 +13,7 @@ import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSec
 const essentials = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
 
 const removed = {
+  certificate: removedCertificate,
   "upgrade.window": "run gatehouse upgrade from cron (docs/upgrades.md)",
   "upgrade.lateBlocks": "run gatehouse upgrade from cron (docs/upgrades.md)",
 };
@@ -38,7 +39,6 @@ export const sidecarSettings = defineSettings(
     upgrade: upgradeSection,
     health: healthSection,
     lag: lagSection,
-    certificate: certificateSection,
     gateway: gatewaySection,
     auditLog: auditSettings("sidecar-audit.jsonl in upkeep.stateDirectory"),
   },

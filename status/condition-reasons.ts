@@ -30,11 +30,6 @@ export const conditionReasons = {
     False: ["NodeFails", "Shed"],
     Unknown: ["TooFewCalls", "NotServing", "LookFailed"],
   },
-  CertificateValid: {
-    True: ["Valid"],
-    False: ["Expired", "NotYetValid", "WrongName", "Untrusted", "ExpiresSoon"],
-    Unknown: ["NotSeen", "LookFailed"],
-  },
   FilesInForce: { True: ["InForce"], False: ["Refused"], Unknown: ["LookFailed"] },
   StateKept: { True: ["Kept"], False: ["DiskFull", "ReadOnly", "InUse", "NotWritten", "Hanging"], Unknown: [] },
   ConfigValid: {

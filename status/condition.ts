@@ -96,11 +96,6 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
       LookFailed: "Whether callers get answers is not known",
     },
   },
-  CertificateValid: {
-    right: "Clients accept the certificates",
-    wrong: "Clients do not accept a certificate",
-    unknown: { NotSeen: "A certificate can't be seen", LookFailed: "Certificates are not known to be valid" },
-  },
   FilesInForce: {
     right: "Changed files are in force",
     wrong: "A changed file is refused",
@@ -214,7 +209,6 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "HeightAdvancing Idle": "No new block comes",
   "UpgradeProved SettledByHand": "The last upgrade was settled by hand",
   "UpgradeProved Blocked": "The node's upgrade can't go on",
-  "CertificateValid ExpiresSoon": "A certificate ends soon",
   "DataSound Restored": "The node's data were corrupt, and are restored",
   "VersionSufficient TooOldSoon": "The version will be too old for the chain",
   "UpgradeProved NotBegun": "The upgrade did not begin",

@@ -184,8 +184,6 @@ test("of each reason for which a condition is Unknown it is decided whether the 
     "CallsAnswered TooFewCalls: right",
     "CallsAnswered NotServing: right",
     "CallsAnswered LookFailed: unknown",
-    "CertificateValid NotSeen: unknown",
-    "CertificateValid LookFailed: unknown",
     "FilesInForce LookFailed: unknown",
     "UpkeepCurrent NotPassed: unknown",
     "VersionSufficient NotCompared: unknown",

@@ -50,7 +50,6 @@ export const filePath = z.string().min(1).meta({ expected: "a file system path" 
 export const httpUrl = z.url({ protocol: /^https?$/ }).meta({ expected: "an http:// or https:// URL" });
 
 /** An `https:` URL. */
-export const httpsUrl = z.url({ protocol: /^https$/ }).meta({ expected: "an https:// URL" });
 
 /** A `ws:` or `wss:` URL. */
 export const webSocketUrl = z.url({ protocol: /^wss?$/ }).meta({ expected: "a ws:// or wss:// URL" });

@@ -82,10 +82,6 @@ const node = {
   gatehouse_upkeep_last_success_timestamp_seconds: gauge(
     "When the upkeep last made a whole pass (seconds since 1970); 0 before the first.",
   ),
-  gatehouse_certificate_not_after_timestamp_seconds: gauge(
-    "End of the certificate that the server of a public URL shows, seconds since 1970; absent while it shows none.",
-    "url",
-  ),
   gatehouse_event_loop_late_seconds_total: counter(
     "Time by which the event loop ran late, which everything that the process does waited for.",
   ),

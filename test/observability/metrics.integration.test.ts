@@ -105,8 +105,8 @@ describe("the catalogue of metrics", () => {
   it("has no metric that no service exposes", () => {
     const exposed = new Set([...scrapes.values()].flatMap((text) => registered(text).map(({ name }) => name)));
     const missing = Object.keys(metricCatalogue).filter((name) => !exposed.has(name));
-    // Only with certificate.urls, and with a claim on Kubernetes; the tests of these watches read them.
-    expect(missing).toEqual(["gatehouse_certificate_not_after_timestamp_seconds", ...volumeMetrics]);
+    // Only with a claim on Kubernetes; the test of that watch reads them.
+    expect(missing).toEqual([...volumeMetrics]);
   });
 });
 

@@ -1,12 +1,4 @@
-import {
-  buildConditionCase,
-  buildPhases,
-  buildWrong,
-  buildSample,
-  target,
-  buildUpSample,
-  type AlertCase,
-} from "./alert-case.ts";
+import { buildPhases, buildSample, target, buildUpSample, type AlertCase } from "./alert-case.ts";
 
 const who = target.instance;
 const build = (service: string, values: string) =>
@@ -117,48 +109,6 @@ export const serviceCases: readonly AlertCase[] = [
     labels: target,
     summary: `The clock of ${who} and Prometheus's clock differ by 2m 0s.`,
     nearMiss: { series: [buildSample("gatehouse_time_seconds", {}, "5+60x90")], silentAt: [21, 60] },
-  },
-  ...(["Expired", "NotYetValid", "WrongName", "Untrusted"] as const).map((reason) => ({
-    ...buildConditionCase({
-      alert: "GatehouseCertificateInvalid",
-      type: "CertificateValid",
-      labels: { type: "CertificateValid", reason },
-      reason,
-      forMinutes: 5,
-      summary: `Clients refuse a certificate that ${who} watches (${reason}).`,
-    }),
-    nearMiss: { series: buildWrong("CertificateValid", "ExpiresSoon"), silentAt: [16, 40] },
-  })),
-  {
-    ...buildConditionCase({
-      alert: "GatehouseCertificateExpiresSoon",
-      type: "CertificateValid",
-      labels: { type: "CertificateValid", reason: "ExpiresSoon" },
-      reason: "ExpiresSoon",
-      forMinutes: 30,
-      summary: `A certificate that ${who} watches ends within weeks (ExpiresSoon).`,
-    }),
-  },
-  {
-    alert: "GatehouseCertificateNotSeen",
-    series: [
-      buildSample("gatehouse_condition_info", { type: "CertificateValid", reason: "NotSeen" }, buildPhases("_", "1")),
-    ],
-    silentAt: [9, 39],
-    firesAt: 41,
-    resolvedAt: 61,
-    labels: { ...target, type: "CertificateValid", reason: "NotSeen" },
-    summary: `A public URL that ${who} watches shows no certificate (NotSeen).`,
-    nearMiss: {
-      series: [
-        buildSample(
-          "gatehouse_condition_info",
-          { type: "CertificateValid", reason: "NotSeen" },
-          buildPhases("_", "1", { from: 10, to: 35, end: 90 }),
-        ),
-      ],
-      silentAt: [34, 45],
-    },
   },
   {
     alert: "GatehouseFileRefused",

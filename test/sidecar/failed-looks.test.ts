@@ -8,7 +8,6 @@ import { systemClock } from "#daemon/clock.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { watchCalls } from "#gateway/calls-watch.ts";
-import { watchCertificates } from "#health/certificate-watch.ts";
 import { watchDescriptors } from "#health/descriptor-watch.ts";
 import { watchDisk } from "#health/disk-watch.ts";
 import { createHealthMetrics } from "#health/health-metrics.ts";
@@ -92,13 +91,6 @@ const watches: Readonly<Record<string, Begin>> = {
       ),
     ),
   CallsAnswered: (means) => ends(watchCalls({ ...means, traffic: fail, isServing: () => true })),
-  CertificateValid: (means) =>
-    endsBy(
-      watchCertificates(
-        { urls: ["https://127.0.0.1:1"], intervalMs, timeoutMs, warnBeforeDays: 7 },
-        { ...means, clock: { ...systemClock, wallMs: fail } },
-      ),
-    ),
   FileDescriptorsLeft: (means) =>
     endsBy(watchDescriptors(fail, { ...means, setting: { connections: "a", connectionsPerAddress: "b" } })),
   DiskSpaceLeft: (means) =>
@@ -174,7 +166,6 @@ const right: Readonly<Record<string, ConditionReport["reason"]>> = {
   HeightCurrent: "Current",
   WebSocketAnswering: "Answering",
   CallsAnswered: "Answered",
-  CertificateValid: "Valid",
   FileDescriptorsLeft: "Enough",
   DiskSpaceLeft: "Enough",
   VersionSufficient: "Sufficient",

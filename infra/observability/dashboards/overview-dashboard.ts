@@ -140,19 +140,6 @@ export const overviewDashboard: Dashboard = {
           queries: [{ expr: selected("gatehouse_file_in_force"), legend: "{{job}} {{instance}} {{setting}}" }],
           alerts: ["GatehouseFileRefused"],
         },
-        {
-          title: "Certificates",
-          description: "Time until the certificate ends that clients see at each public URL.",
-          unit: "s",
-          onlyWith: "certificate.urls",
-          queries: [
-            {
-              expr: `${selected("gatehouse_certificate_not_after_timestamp_seconds")} - time()`,
-              legend: "{{url}}",
-            },
-          ],
-          alerts: ["GatehouseCertificateExpiresSoon", "GatehouseCertificateInvalid", "GatehouseCertificateNotSeen"],
-        },
       ],
     },
   ],

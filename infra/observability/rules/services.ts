@@ -1,6 +1,6 @@
 import type { Alert, RuleGroup } from "../alert.ts";
 import { serviceLabel } from "../scrape-config.ts";
-import { labelled, series, unknownFor, wrongFor, type Matcher } from "../series.ts";
+import { labelled, series, type Matcher } from "../series.ts";
 
 /** Prometheus's own: 0 while a target can't be scraped. */
 const scraped = "up";
@@ -49,33 +49,6 @@ const alerts: readonly Alert[] = [
     summary: "The clock of {{ $labels.instance }} and Prometheus's clock differ by {{ $value | humanizeDuration }}.",
     description:
       "Payments are refused as not yet valid or expired, and times in logs mislead. Synchronise the clock of {{ $labels.instance }}, or Prometheus's.",
-  },
-  {
-    name: "GatehouseCertificateInvalid",
-    expr: `${wrongFor("CertificateValid", "Expired", "NotYetValid", "WrongName", "Untrusted")} == 1`,
-    for: "5m",
-    severity: "critical",
-    summary: "Clients refuse a certificate that {{ $labels.instance }} watches ({{ $labels.reason }}).",
-    description:
-      "Nobody connects by https to that URL. The message of CertificateValid at {{ $labels.instance }} names it and what is wrong; fix it where TLS ends.",
-  },
-  {
-    name: "GatehouseCertificateExpiresSoon",
-    expr: `${wrongFor("CertificateValid", "ExpiresSoon")} == 1`,
-    for: "30m",
-    severity: "warning",
-    summary: "A certificate that {{ $labels.instance }} watches ends within weeks ({{ $labels.reason }}).",
-    description:
-      "Whoever renews it should have done so by now. The message of CertificateValid at {{ $labels.instance }} names the URL and the day.",
-  },
-  {
-    name: "GatehouseCertificateNotSeen",
-    expr: `${unknownFor("CertificateValid", "NotSeen")} == 1`,
-    for: "30m",
-    severity: "warning",
-    summary: "A public URL that {{ $labels.instance }} watches shows no certificate ({{ $labels.reason }}).",
-    description:
-      "What ends TLS there does not answer {{ $labels.instance }}, and maybe no client. The message of CertificateValid says why.",
   },
   {
     name: "GatehouseFileRefused",

@@ -98,14 +98,6 @@ export const nodeAdvice: AdviceTable = {
           step("See how it answers you.", queryRpc),
           step("Send it one of the calls that the message names, past the gateway, and compare."),
         ],
-  CertificateValid: ({ reason }) => [
-    step("Look at the certificate as clients see it: gatehouse doctor --public <the URL that is named above>."),
-    step(
-      reason === "NotYetValid"
-        ? "Synchronise the clock of this machine, and of the one where the certificate was made."
-        : "Renew it where TLS ends (proxy, Ingress, load balancer), and reload that. The gateway needs no restart.",
-    ),
-  ],
   GatewayResponsive: () => [
     step("Look at this machine's CPU: another program may take it."),
     step("See below which methods and tiers are busy, and lower their limits."),

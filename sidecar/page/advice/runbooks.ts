@@ -24,7 +24,6 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
   MetricsArriving: "metrics-not-arriving",
   DiskSpaceLeft: "disk-space-low",
   FileDescriptorsLeft: "limiter-saturated",
-  CertificateValid: "certificate-invalid",
   FilesInForce: "file-refused",
   VolumeLargeEnough: "volume-at-ceiling",
   RestartSettled: "not-right",
@@ -39,7 +38,6 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
 const byReason: Readonly<Record<string, string>> = {
   "CallsAnswered Shed": "overload-shed",
   "VersionSufficient TooOldSoon": "version-too-old-soon",
-  "CertificateValid ExpiresSoon": "certificate-expires-soon",
   "DiskSpaceLeft FullSoon": "disk-full-soon",
   "MetricsArriving JobShared": "job-name-shared",
   "RestartSettled BudgetExhausted": "restart-budget-used-up",

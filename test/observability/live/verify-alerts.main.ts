@@ -4,7 +4,6 @@ import { parseArgs } from "node:util";
 import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { explainMissingPostgres } from "../../support/postgres.ts";
-import { certificateFaults } from "./certificate-faults.ts";
 import { compressRules } from "./compressed-rules.ts";
 import { gatewayFaults } from "./gateway-faults.ts";
 import { seeFault, watchdog, type LiveFault, type SeenFault } from "./live-fault.ts";
@@ -91,7 +90,6 @@ async function makeFaults(struck: WatchedStack): Promise<void> {
       ...paymentFaults.money,
       ...configuration,
       ...versionFaults.releases,
-      ...certificateFaults,
       ...mounting,
       budget,
     ],

@@ -8,7 +8,6 @@ import { startFaultyLink, startFaultyRpc, type FaultyLink, type FaultyRpc } from
 import { findNodeChain, type NodeChain } from "./node-chain.ts";
 import { startPrometheus, type RunningPrometheus, type ScrapedJobs } from "../../support/prometheus/prometheus.ts";
 import { startReference, type ReferenceChain } from "./reference-chain.ts";
-import { startWatchedCertificate, type WatchedCertificate } from "./watched-certificate.ts";
 import { createWatchedFiles, type WatchedFiles } from "./watched-files.ts";
 
 /** A whole stack, a Prometheus that scrapes it, and what its faults are made with. */
@@ -28,8 +27,6 @@ export type WatchedStack = AsyncDisposable &
     facilitatorUrl: string;
     chain: NodeChain;
     reference: ReferenceChain;
-    /** Certificate of a public URL that the sidecar watches. */
-    certificate: Pick<WatchedCertificate, "show" | "hide">;
     rpc: FaultyRpc;
     webSocket: FaultyLink;
     /** Disk that the sidecar watches as the node's data disk; undefined if this user may not mount one. */
@@ -80,7 +77,6 @@ export async function startWatchedStack(
   const reference = started.use(await startReference(1672));
   const disk = (await mayMount()) ? started.use(await mountSmallDisk(diskKibibytes)) : undefined;
   const files = started.use(await createWatchedFiles());
-  const certificate = started.use(await startWatchedCertificate());
   const { env: portsEnv, ports } = await findStackPorts();
   const nodeUrl = `http://127.0.0.1:${ports.node}`;
   const [internalPort = 0, rpcPort = 0] = await findFreePorts(2);
@@ -95,7 +91,6 @@ export async function startWatchedStack(
       ...quickSidecar,
       ...quickFacilitator,
       ...files.env,
-      ...certificate.env,
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.url,
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${webSocket.port}`,
       GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify([reference.url]),
@@ -129,7 +124,6 @@ export async function startWatchedStack(
     facilitatorUrl: `http://127.0.0.1:${ports.facilitator}`,
     chain: findNodeChain(workspace),
     reference,
-    certificate,
     rpc,
     webSocket,
     disk,

@@ -56,14 +56,6 @@ const node: readonly ShownCondition[] = [
     ["Calls failed, and hardly anybody calls any more", "TooFewCalls", "right"],
     ["Calls failed, and the gateway does not serve now (`GatewayServing` says why)", "NotServing", "right"],
   ]),
-  ...buildRows("CertificateValid", [
-    ["The certificate of a URL of `certificate.urls` has ended", "Expired", "wrong"],
-    ["It begins later than now", "NotYetValid", "wrong"],
-    ["It is for another name", "WrongName", "wrong"],
-    ["Clients do not trust who signed it", "Untrusted", "wrong"],
-    ["It ends within `certificate.warnBeforeDays`", "ExpiresSoon", "wrong"],
-    ["The URL shows no certificate, twice in a row", "NotSeen", "unknown"],
-  ]),
 ];
 
 const files: readonly ShownCondition[] = [
@@ -210,9 +202,6 @@ const failedLooks: readonly ShownCondition[] = [
   ]),
   ...buildRows("CallsAnswered", [
     ["The look at what became of calls ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
-  ]),
-  ...buildRows("CertificateValid", [
-    ["The look at the certificates ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
   ]),
   ...buildRows("FilesInForce", [
     ["The look at the changed files ends by an error that the sidecar does not foresee", "LookFailed", "unknown"],
