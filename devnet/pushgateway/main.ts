@@ -7,13 +7,13 @@ import { startStandIn } from "./stand-in.ts";
 /** A Pushgateway: Prometheus's own where its program is on PATH, otherwise the stand-in, which says at its start that it is one. */
 export const pushgateway: Service<typeof pushgatewaySettings.schema> = {
   definition: pushgatewaySettings,
-  async start({ implementation, program, persistenceFile, listen, limits }, { log, metrics, resources }) {
+  async start({ implementation, program, persistenceFile, listen }, { log, metrics, resources }) {
     if (implementation === "stand-in" || !(await isOnPath(program))) {
       log.warn(
         { event: "pushgateway-is-stand-in" },
         "this is a stand-in for Prometheus's Pushgateway, for development: it keeps metrics in memory only",
       );
-      const standIn = resources.use(await startStandIn({ listen, limits }, { log, metrics }));
+      const standIn = resources.use(await startStandIn({ listen }, { log, metrics }));
       return { urls: { pushgateway: standIn.url } };
     }
     const real = resources.use(await startRealPushgateway({ ...listen, program, persistenceFile }));

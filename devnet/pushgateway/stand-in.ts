@@ -1,97 +1,114 @@
-import type { Registry } from "prom-client";
 import type { Context } from "hono";
-import { createApp, type App, type AppVariables } from "#daemon/http/app.ts";
+import type { Registry } from "prom-client";
+import { createApp, type AppVariables } from "#daemon/http/app.ts";
 import { listenHttp, type HttpListener } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
-import { createPushStore, PushError, type Push, type PushStore } from "./push-store.ts";
-import { parseMetricsText, formatText, TextFormatError } from "./text-format.ts";
-import { GroupingKeyError, parseGroupingKey } from "./grouping-key.ts";
+import {
+  formatFamilies,
+  formatSample,
+  parseGroupingKey,
+  parsePush,
+  PushError,
+  requireConsistent,
+  type Families,
+  type Labels,
+} from "./pushed-metrics.ts";
+
+/** Bounds of all groups together; a push beyond them is refused. */
+type Limits = Readonly<{ groups: number; samples: number }>;
 
 export type StandInOptions = Readonly<{
   listen: Readonly<{ host: string; port: number; requestTimeoutMs: number; bodyLimitBytes: number }>;
-  limits: Readonly<{ groups: number; samples: number }>;
+  limits?: Limits;
 }>;
 
+type Group = Readonly<{ key: Labels; families: Families; pushedAtMs: number; failedAtMs: number }>;
+
+const textFormat = "text/plain; version=0.0.4; charset=utf-8";
+const groupPath = "/metrics/:group{job(?:@base64)?/.*}";
+
 /**
- * Serves a Pushgateway for development: the real one's API and grouping-key semantics, all in memory.
+ * Serves a Pushgateway for development: the real one's grouping keys, status codes and push times, in memory (Pushgateway's README, "API").
  *
  * @throws {StartupError} when the port is taken.
  */
-export async function startStandIn(
-  { listen, limits }: StandInOptions,
+export function startStandIn(
+  { listen, limits = { groups: 1_000, samples: 200_000 } }: StandInOptions,
   { log, metrics }: Readonly<{ log: Logger; metrics: Registry }>,
 ): Promise<HttpListener> {
-  // The store shows the metrics of this process as well, read again before every answer; they are made asynchronously.
-  let own = parseMetricsText(await metrics.metrics());
   const app = createApp(listen, { log, metrics });
-  app.use(async (_, next) => {
-    own = parseMetricsText(await metrics.metrics());
-    await next();
+  const groups = new Map<string, Group>();
+  const receive = (c: Context<AppVariables>, mode: "replace" | "merge") => {
+    const isText = !c.req.header("content-type")?.startsWith("application/vnd.google.protobuf");
+    if (!isText || (c.req.header("content-encoding") ?? "identity") !== "identity") {
+      return c.text("this stand-in reads Prometheus's text format, not compressed; send that", 415);
+    }
+    return answer(c, async (key) => storePush(groups, { key, text: await c.req.text(), mode }, limits), 200);
+  };
+  app.get("/-/ready", (c) => c.text("OK"));
+  app.get("/-/healthy", (c) => c.text("OK"));
+  app.get("/metrics", async (c) => {
+    const pushed = [...groups.values()].flatMap((group) => [group.families, buildPushTimes(group)]);
+    return c.body(`${await metrics.metrics()}${formatFamilies(pushed)}`, 200, { "Content-Type": textFormat });
   });
-  const store = createPushStore(
-    { groupsMax: limits.groups, samplesMax: limits.samples },
-    { now: Date.now, own: () => own },
-  );
-  addPushRoutes(app, { store });
+  app.put(groupPath, (c) => receive(c, "replace"));
+  app.post(groupPath, (c) => receive(c, "merge"));
+  app.delete(groupPath, (c) => answer(c, (key) => void groups.delete(formatSample("", key)), 202));
+  app.all(groupPath, (c) => c.text("Method Not Allowed", 405, { Allow: "DELETE, OPTIONS, POST, PUT" }));
+  app.all("/metrics", (c) => c.text("Method Not Allowed", 405, { Allow: "GET, HEAD, OPTIONS" }));
   app.get(operatorPaths.live, (c) => c.json({ status: "ok" }));
   app.get(operatorPaths.ready, (c) => c.json({ status: "ok", checks: {} }));
   return listenHttp(app, { ...listen, setting: "GATEHOUSE_PUSHGATEWAY_LISTEN_PORT" });
 }
 
-const textFormat = "text/plain; version=0.0.4; charset=utf-8";
-const group = "/metrics/:group{job(?:@base64)?/.*}";
-
-type AppContext = Context<AppVariables>;
-
-/**
- * Adds the Pushgateway's API: PUT, POST and DELETE of a group, what was pushed at `/metrics`, and its own health. Status codes
- * are those of Pushgateway 1.5.1: 200 for a push that was checked and kept, 400 for one that was not, 202 for a deletion.
- */
-function addPushRoutes(app: App, { store }: Readonly<{ store: PushStore }>): void {
-  app.get("/-/ready", (c) => c.text("OK"));
-  app.get("/-/healthy", (c) => c.text("OK"));
-  app.get("/metrics", (c) => c.body(formatText(store.families()), 200, { "Content-Type": textFormat }));
-  app.put(group, (c) => answer(c, () => storePush(c, store, "replace")));
-  app.post(group, (c) => answer(c, () => storePush(c, store, "merge")));
-  app.delete(group, (c) => answer(c, () => remove(c, store)));
-  app.all(group, (c) => c.text("Method Not Allowed", 405, { Allow: "DELETE, OPTIONS, POST, PUT" }));
-  app.all("/metrics", (c) => c.text("Method Not Allowed", 405, { Allow: "GET, HEAD, OPTIONS" }));
-}
-
-async function storePush(c: AppContext, store: PushStore, mode: Push["mode"]): Promise<Response> {
-  const key = parseGroupingKey(readGroupPath(c));
-  const coding = c.req.header("content-encoding") ?? "identity";
-  const type = c.req.header("content-type") ?? "";
-  if (coding !== "identity" || type.startsWith("application/vnd.google.protobuf")) {
-    return c.text("this stand-in reads Prometheus's text format, not compressed; send that", 415);
-  }
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(await c.req.arrayBuffer());
-  store.push({ mode, key, families: parseMetricsText(text) });
-  return c.body(null, 200);
-}
-
-async function remove(c: AppContext, store: PushStore): Promise<Response> {
-  store.remove(parseGroupingKey(readGroupPath(c)));
-  return c.body(null, 202);
-}
-
-/** Reads the path after `/metrics/`, still percent-encoded. */
-function readGroupPath(c: AppContext): string {
-  return new URL(c.req.url).pathname.slice("/metrics/".length);
-}
-
-async function answer(c: AppContext, handle: () => Promise<Response>): Promise<Response> {
+/** Changes the group of a path, and answers for it. */
+async function answer(
+  c: Context<AppVariables>,
+  change: (key: Labels) => void | Promise<void>,
+  status: 200 | 202,
+): Promise<Response> {
   try {
-    return await handle();
+    await change(parseGroupingKey(new URL(c.req.url).pathname.slice("/metrics/".length)));
+    return c.body(null, status);
   } catch (error) {
-    if (error instanceof PushError) return c.text(error.message, error.code === "full" ? 503 : 400);
-    if (error instanceof GroupingKeyError || error instanceof TextFormatError) return c.text(error.message, 400);
-    if (isNotUtf8(error)) return c.text("text format parsing error: the body is not UTF-8", 400);
+    if (error instanceof PushError) return c.text(error.message, error.isFull ? 503 : 400);
+    if (error instanceof URIError) return c.text("invalid percent encoding", 400);
     throw error;
   }
 }
 
-function isNotUtf8(error: unknown): boolean {
-  return error instanceof TypeError && (error as NodeJS.ErrnoException).code === "ERR_ENCODING_INVALID_ENCODED_DATA";
+/** Keeps a push, whole or not at all, and the time of its success or failure. */
+function storePush(
+  groups: Map<string, Group>,
+  { key, text, mode }: Readonly<{ key: Labels; text: string; mode: "replace" | "merge" }>,
+  limits: Limits,
+): void {
+  const id = formatSample("", key);
+  const before = groups.get(id) ?? { key, families: new Map(), pushedAtMs: 0, failedAtMs: 0 };
+  if (!groups.has(id) && groups.size >= limits.groups) throw new PushError("too many groups; delete one first", true);
+  const pushed = parsePush(text, key);
+  const families = mode === "replace" ? pushed : new Map([...before.families, ...pushed]);
+  const others = [...groups].filter(([other]) => other !== id).map(([, group]) => group.families);
+  try {
+    const counts = [families, ...others].flatMap((all) => [...all.values()].map(({ samples }) => samples.size));
+    if (counts.reduce((sum, count) => sum + count, 0) > limits.samples) {
+      throw new PushError(`more than ${limits.samples} samples; delete a group first`, true);
+    }
+    requireConsistent(families, others);
+  } catch (error) {
+    groups.set(id, { ...before, failedAtMs: Date.now() });
+    throw error;
+  }
+  groups.set(id, { ...before, families, pushedAtMs: Date.now() });
+}
+
+function buildPushTimes({ key, pushedAtMs, failedAtMs }: Group): Families {
+  const labels = new Map([["instance", ""], ...key]);
+  const build = (name: string, atMs: number) =>
+    [
+      name,
+      { type: "gauge", help: undefined, samples: new Map([[formatSample(name, labels), `${atMs / 1_000}`]]) },
+    ] as const;
+  return new Map([build("push_failure_time_seconds", failedAtMs), build("push_time_seconds", pushedAtMs)]);
 }

@@ -60,6 +60,22 @@ describe("the stand-in keeps the Pushgateway's semantics", () => {
     ]);
   });
 
+  test("keeps types, histograms and escaped labels as they came", async () => {
+    const { call } = await startGateway();
+    const pushed = [
+      "# HELP h with \\n",
+      "# TYPE h histogram",
+      'h_bucket{instance="",job="j",le="+Inf"} 2',
+      'h_count{instance="",job="j"} 2',
+      "# TYPE t gauge",
+      't{a="q\\"}, {uo\\\\te\\n",instance="",job="j"} NaN',
+      "",
+    ].join("\n");
+    await call("PUT", "/metrics/job/j", pushed);
+    expect((await call("GET", "/metrics")).text).toContain(pushed.slice(0, pushed.indexOf("# TYPE t")));
+    expect((await call("GET", "/metrics")).text).toContain(pushed.slice(pushed.indexOf("# TYPE t")));
+  });
+
   test("DELETE answers 202 and removes exactly the group", async () => {
     const { call, metrics } = await startGateway();
     await call("PUT", "/metrics/job/node", "height 1\n");
@@ -87,6 +103,8 @@ describe("the stand-in keeps the Pushgateway's semantics", () => {
     ["z 1\nz 2\n", "collected before with the same name and label values"],
     ['q{__a="1"} 7\n', "a label with an invalid name: __a"],
     ["not metrics\n", "text format parsing error in line 1"],
+    ['a 1\nq{a="1",a="2"} 7\n', "text format parsing error in line 2"],
+    ["q 0x10\n", "text format parsing error in line 1"],
   ])("refuses %j", async (body, reason) => {
     const { call } = await startGateway();
     const answer = await call("PUT", "/metrics/job/j", body);
@@ -112,5 +130,16 @@ describe("the stand-in keeps the Pushgateway's semantics", () => {
     expect((await call("PUT", "/metrics", "a 1\n")).status).toBe(405);
     expect((await call("PUT", "/metrics/job", "a 1\n")).status).toBe(404);
     expect((await call("PUT", "/metrics/job/", "a 1\n")).status).toBe(400);
+    for (const [path, reason] of [
+      ["job/a/b", "odd number of components"],
+      ["job/a/b-b/c", 'improper label name "b-b"'],
+      ["job/a/__b/c", 'improper label name "__b"'],
+      ["job/%ff", "invalid percent encoding"],
+    ] as const) {
+      expect(await call("PUT", `/metrics/${path}`, "a 1\n")).toEqual({
+        status: 400,
+        text: expect.stringContaining(reason),
+      });
+    }
   });
 });
