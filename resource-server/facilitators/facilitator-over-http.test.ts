@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { generousMs } from "#daemon/testing/until.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { readSettleState, readVerifyState } from "#x402/answer.ts";
@@ -196,7 +197,7 @@ describe("facilitatorOverHttp", () => {
     [
       "simulates first, where the token has another name",
       () => ({ isValid: false, invalidReason: "invalid_exact_evm_transaction_simulation_failed" }),
-      `it rejects every payment to these terms: token ${offer.asset} has another EIP-712 domain than name "USDC", version "2"; correct token.name, token.version`,
+      `it rejects every payment to the seller's terms (token, payTo, price): token ${offer.asset} has another EIP-712 domain than name "USDC", version "2"; correct token.name, token.version`,
     ],
     [
       "serves other payees",
@@ -205,7 +206,7 @@ describe("facilitatorOverHttp", () => {
         invalidReason: "invalid_payment_requirements",
         invalidMessage: "payee 0x is not served here.",
       }),
-      "it rejects every payment to these terms: invalid_payment_requirements: payee 0x is not served here.",
+      "it rejects every payment to the seller's terms (token, payTo, price): invalid_payment_requirements: payee 0x is not served here.",
     ],
   ])("has the terms of its offers judged: one that %s", async (_, verdict, message) => {
     const answer: Answer = (path, body) => {
@@ -214,7 +215,8 @@ describe("facilitatorOverHttp", () => {
       return Response.json(verdict(paymentPayload.accepted.amount));
     };
     await using client = facilitator(answer, { offers: () => [offer] });
-    await expect.poll(() => client.readiness()).toEqual({ ok: message === "answers", message });
+    const readiness = () => expect(client.readiness()).toEqual({ ok: message === "answers", message });
+    await vi.waitFor(readiness, { timeout: generousMs });
     expect(client.settlesNothing()).toBe(message !== "answers");
   });
 

@@ -49,7 +49,7 @@ export function createTermsCheck(
     if (known?.terms === terms && isFresh) return known.rejected;
     const messages: string[] = [];
     for (const offer of checked) messages.push(...(await explainRejection(offer, verify)));
-    const message = `it rejects every payment to these terms: ${[...new Set(messages)].join("; ")}`;
+    const message = `it rejects every payment to the seller's terms (token, payTo, price): ${[...new Set(messages)].join("; ")}`;
     const rejected = messages.length === 0 ? undefined : { message, areAll: messages.length === checked.length };
     known = { terms, rejected, atMs: performance.now() };
     return rejected;

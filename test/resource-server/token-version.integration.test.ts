@@ -69,7 +69,7 @@ describe("a seller whose terms no payment can meet", () => {
     [
       "another token name, which its facilitator rejects",
       async () => ({ GATEHOUSE_RESOURCE_SERVER_TOKEN_NAME: "USD Coin" }),
-      /^it rejects every payment to these terms: invalid_exact_evm_token_name_mismatch: extra\.name is "USD Coin", the token's is "USDC"\.$/,
+      /^it rejects every payment to the seller's terms \(token, payTo, price\): invalid_exact_evm_token_name_mismatch: extra\.name is "USD Coin", the token's is "USDC"\.$/,
     ],
     [
       "a token that its facilitator does not settle",
