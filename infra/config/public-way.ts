@@ -12,7 +12,10 @@ const shared = {
   resourceServerHost: hostName.describe("Host name of the resource server"),
   annotations: annotations.describe("Annotations of the objects"),
   serviceAnnotations: z
-    .strictObject({ gateway: annotations, resourceServer: annotations })
+    .strictObject({
+      gateway: annotations.describe("Annotations of the gateway's Service"),
+      resourceServer: annotations.describe("Annotations of the resource server's Service"),
+    })
     .prefault({})
     .describe("Annotations of the Services {gateway, resourceServer}, which a cloud's load balancer reads"),
   sourceCidrs: z

@@ -48,6 +48,8 @@ it("names a value that does not fit", async () => {
     input chainId: found 0; expected an EIP-155 chain id, a whole number, 1 or more. Correct it.
     stack signerPrivateKey: found a value that does not fit; expected a private key: 64 hexadecimal digits (0x optional). Correct it with \`pulumi config set --secret signerPrivateKey …\`.
     input signerPrivateKey: found a value that does not fit; expected a private key: 64 hexadecimal digits (0x optional). Correct it.
+    stack hostIp: found here; expected an IP address, because on Docker no start of the node looks up a name. Correct it with \`pulumi config set hostIp …\`.
+    input hostIp: found here; expected an IP address, because on Docker no start of the node looks up a name. Correct it.
     "
   `);
   const limits = JSON.stringify({ node: { memory: 5 } });
