@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import "./test/support/threads.ts";
 import { placeAmongPrograms, programsDirectory, programStarters } from "./test/support/programs/place.ts";
 
 /**

@@ -20,6 +20,9 @@ const quick = {
   GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE_AFTER_MS: "1000",
 };
 
+/** By the file itself: on a busy machine a write may take longer than the time allowed here, is reported as hanging, and ends well. */
+const isCorrected = (text: string) => text.includes("storage_cetina") && !text.includes("pamir");
+
 mounting(`a disk of the data that hangs is named, and node.conf is looked after all the same${why}`, async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, {
@@ -38,7 +41,7 @@ mounting(`a disk of the data that hangs is named, and node.conf is looked after 
   );
   expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
   await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
-  await readUntil(upkeep.corrections, (count) => count === 2);
+  await readUntil(node.config, isCorrected);
   expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
   expect(upkeep.board.get("UpkeepCurrent")?.reason).toBe("Current");
   hanging[Symbol.dispose]();
@@ -60,9 +63,8 @@ mounting(
     expect(message.replaceAll(keys, "keys")).toMatch(
       /^node\.conf was changed, and whether the node would start with it can't be told: looking at keys\/domain\.key has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\./,
     );
-    const corrections = await upkeep.corrections();
     await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
-    await readUntil(upkeep.corrections, (count) => count > corrections);
+    await readUntil(node.config, isCorrected);
     expect(await node.starts()).toBe(1);
     expect(upkeep.board.get("UpkeepCurrent")?.reason).toBe("Current");
     hanging[Symbol.dispose]();
@@ -84,7 +86,7 @@ mounting(`a program on a disk that hangs is named, and neither passes nor the pr
     /^The node can't be restarted: looking at tools\/start has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\./,
   );
   await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
-  await readUntil(upkeep.corrections, (count) => count === 1);
+  await readUntil(node.config, isCorrected);
   expect(upkeep.board.get("UpkeepCurrent")?.reason).toBe("Current");
   hanging[Symbol.dispose]();
   await upkeep.reason("RestartSettled", "Idle");
