@@ -10,7 +10,7 @@ import type { AnswerFlow } from "../answers/answer-sink.ts";
 import { isBatchable } from "./read-call.ts";
 import type { BatchLimits } from "./batch.ts";
 import type { CallContext } from "./call-context.ts";
-import { LateFlow } from "./late-flow.ts";
+import { LateFlow } from "./call-end.ts";
 
 /** Batches to the node that one client's batch may have in flight. */
 const nodeBatchesAtOnce = 4;

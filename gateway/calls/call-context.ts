@@ -1,10 +1,22 @@
+import type { RpcError } from "../errors.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { CallGate } from "../limits/load-gate.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { CallTrace } from "../observe/tracing.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+
+/** Outcome of a subscribing call, as JSON text or as an error. */
+export type SubscriptionAnswer =
+  | Readonly<{ kind: "result"; json: string }>
+  | Readonly<{ kind: "error"; error: RpcError }>
+  | Readonly<{ kind: "nodeError"; json: string }>;
+
+/** The subscriptions of one WebSocket client. */
+export type Subscriptions = Readonly<{
+  /** Answers eth_subscribe and eth_unsubscribe; `params` is the JSON text of an array. */
+  answer: (method: string, params: string) => Promise<SubscriptionAnswer>;
+}>;
 
 /** Context of a message: its caller, and what came with it besides its bytes. */
 export type MessageContext = Readonly<{

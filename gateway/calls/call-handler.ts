@@ -8,11 +8,10 @@ import { hashParts, rememberHash } from "../json-rpc/key-hash.ts";
 import { isOffChain, readInPieces, readOne, explainUnfit } from "./read-call.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "../answers/answer-sink.ts";
 import { answerCall, failCall, answerWithoutNode } from "./call-end.ts";
-import type { CallContext } from "./call-context.ts";
+import type { CallContext, SubscriptionAnswer } from "./call-context.ts";
 import type { CallDependencies } from "./call-dependencies.ts";
 import { CallRecord, noMethod } from "./call-record.ts";
 import { chargeCall } from "./charge.ts";
-import type { SubscriptionAnswer } from "./subscriptions.ts";
 
 /** Answers one call: the catalogue, then limits, then constants, cache and node. An invalid call is charged, too. Never throws. */
 export type CallHandler = (call: Call | BadCall, context: CallContext, sink: AnswerSink) => AnswerFlow;

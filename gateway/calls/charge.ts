@@ -3,9 +3,8 @@ import type { Tier } from "../settings/policy.ts";
 import type { RateDecision, RateLimiter } from "../limits/rate-limiter.ts";
 import type { AnswerFlow } from "../answers/answer-sink.ts";
 import { rateExceeded } from "../errors.ts";
-import { refuseCall } from "./call-end.ts";
+import { refuseCall, LateFlow } from "./call-end.ts";
 import type { CallRecord } from "./call-record.ts";
-import { LateFlow } from "./late-flow.ts";
 
 /** Shortest answer that may cost more than its call. */
 export const leastOwedBytes = 1_024;

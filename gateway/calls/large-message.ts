@@ -3,12 +3,11 @@ import { beginMessage, isBatch, readMessage } from "../json-rpc/read-message.ts"
 import { rpcErrors } from "../errors.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
-import { refuseCall, EndingFlow, EndingSink } from "./call-end.ts";
+import { refuseCall, EndingFlow, EndingSink, LateFlow } from "./call-end.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallDependencies } from "./call-dependencies.ts";
 import { CallRecord } from "./call-record.ts";
 import { chargeCall } from "./charge.ts";
-import { LateFlow } from "./late-flow.ts";
 import { type SharedTurns, createTurns, turnBytes } from "../wire/shared-turns.ts";
 
 /** Size from which a message is charged before it is read, and read in turns. */

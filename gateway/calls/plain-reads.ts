@@ -9,7 +9,7 @@ import type { CallGate } from "../limits/load-gate.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import { deriveCacheLifetime, deriveHeadLifetime, type CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
-import type { PlainNodeReads } from "../reads/plain-node-reads.ts";
+import type { PlainNodeReads } from "../reads/node-reads.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { PieceCall } from "../upstream/piece-entry.ts";
 import type { UsualAnswers } from "../upstream/usual-answers.ts";

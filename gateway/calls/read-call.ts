@@ -6,9 +6,8 @@ import { rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
 import type { CallGate, LoadRefusal } from "../limits/load-gate.ts";
 import type { PolicySettings } from "../settings/policy.ts";
 import { finishedFlow, type AnswerFlow } from "../answers/answer-sink.ts";
-import { EndingFlow, refuseCall, answerWithoutNode } from "./call-end.ts";
+import { EndingFlow, refuseCall, answerWithoutNode, LateFlow } from "./call-end.ts";
 import type { CallRecord } from "./call-record.ts";
-import { LateFlow } from "./late-flow.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
 import { readSplit } from "../reads/split-read.ts";
 

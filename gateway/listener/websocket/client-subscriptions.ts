@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { SubscriptionAnswer, Subscriptions } from "../../calls/subscriptions.ts";
+import type { SubscriptionAnswer, Subscriptions } from "../../calls/call-context.ts";
 import { splitElements } from "../../json-rpc/read-object.ts";
 import { invalidParams, rpcErrors, tooManySubscriptions, unknownSubscription } from "../../errors.ts";
 import { readFields, parseFlatValue, maxFields, parseParams } from "../../limits/checked-params.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LateFlow } from "./late-flow.ts";
+import { LateFlow } from "./call-end.ts";
 
 function startFlow() {
   const calls: string[] = [];
