@@ -49,7 +49,8 @@ async function write(expectedHash: string | undefined, versions = createConfigVe
 
 test("a write of node.conf is in the audit log before the file is replaced, and with its outcome after it", async () => {
   const before = { sha256: hashContent(readFileSync(path)) };
-  expect(await write(before.sha256)).toEqual({ ok: true });
+  const copy = expect.stringMatching(/\/versions\/\d{8}-[0-9a-f]{12}\.conf$/) as unknown;
+  expect(await write(before.sha256)).toEqual({ ok: true, copy });
   const change = { action: "node-conf-written", by: "sidecar", before, after: { sha256: hashContent(content) } };
   expect(reported).toMatchObject([
     { ...change, outcome: "unknown", message: "Begun: node.conf: b is 2.", held: '{"a": 1}' },
