@@ -13,6 +13,7 @@ import { digestSettings } from "./settings/digest.ts";
 import { SettingsError } from "./settings/problem.ts";
 import { readSettings, type SettingsDefinition } from "./settings/settings.ts";
 import { formatFailure } from "./command-line/start-failure.ts";
+import { announceProcess, type Announcement } from "./running-services.ts";
 import { startWithin } from "./process/start-step.ts";
 import { waitForAbort, createStopSignal } from "./process/stop-signal.ts";
 import { version } from "./version.ts";
@@ -55,7 +56,7 @@ export type ServiceContext = Readonly<{
 export type UnfinishedWork = Readonly<{ what: string; done: Promise<unknown>; withinMs: number }>;
 
 /** URLs of a started service by name, e.g. `{ facilitator: "http://127.0.0.1:3000" }`. */
-export type ServiceReady = Readonly<{ urls: Readonly<Record<string, string>> }>;
+export type ServiceReady = Readonly<{ urls: Readonly<Record<string, string>>; announced?: Announcement }>;
 
 /** A long-running process: its settings and how it starts. */
 export type Service<Schema extends z.ZodObject> = Readonly<{
@@ -219,8 +220,10 @@ async function serve<Schema extends z.ZodObject>(
   const start = async (): Promise<void> => {
     const { deadlineMs } = (settings as CommonSettings).start;
     const setting = toEnvironmentName(service.definition.service, ["start", "deadlineMs"]);
-    const { urls } = await startWithin({ deadlineMs, setting }, () => service.start(settings, context));
+    const { urls, announced } = await startWithin({ deadlineMs, setting }, () => service.start(settings, context));
     if (signal.aborted) return;
+    if (announced !== undefined)
+      announceProcess({ service: service.definition.service, ...announced }, context, process.env);
     log.info({ event: "service-ready", urls }, "ready");
     process.send?.({ type: "ready", urls });
   };

@@ -68,7 +68,10 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     yields(service.yieldTerm);
     leaves(async () => void (await Promise.all([operations.leave(), payments.leave()])));
     log.info({ event: "settling-payments", signer: service.signer, network: service.network }, "settling payments");
-    return { urls: { facilitator: payments.url, "facilitator-operations": operations.url } };
+    return {
+      urls: { facilitator: payments.url, "facilitator-operations": operations.url },
+      announced: { url: operations.url },
+    };
   },
 };
 

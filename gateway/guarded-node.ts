@@ -14,6 +14,7 @@ import { createConditionBoard, type ConditionBoard } from "#status/condition-boa
 import type { EventLog } from "#status/event-log.ts";
 import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
+import { operatorPaths } from "#daemon/stack-services.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { isAnswering, type NodeFacts } from "#health/node-health.ts";
@@ -113,7 +114,7 @@ export async function guardNode(
   // Before there are listeners, there would be room for no connection.
   resources.use(watchDescriptors(connections.state, { board, log, setting }));
   const operations = createApp(
-    { bodyLimitBytes, isAllowedHost: createAllowedHostCheck(settings.listen) },
+    { bodyLimitBytes, compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(settings.listen) },
     { log, metrics, mask },
   );
   // Counted in the time in which this process ran: a head that grew old while it stood still is nobody's fault.

@@ -52,5 +52,5 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
       connections: guarded.operatorConnections,
     }),
   );
-  return { urls: { operations: listener.url, ...urls } };
+  return { urls: { operations: listener.url, ...urls }, announced: { url: listener.url } };
 }

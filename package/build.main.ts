@@ -19,6 +19,7 @@ const copied = [
   "cli/gatehouse.js",
   "cli/gatehouse.sh",
   "docs/runbooks",
+  "infra/observability/generated",
   "infra/plugin/PulumiPlugin.yaml",
   "infra/plugin/package.json",
   "policies/PulumiPolicy.yaml",

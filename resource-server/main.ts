@@ -104,7 +104,8 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   );
   port.opened();
   context.leaves(async () => void (await Promise.all([operations.leave(), listener.leave()])));
-  return { urls: { "resource-server": listener.url, "resource-server-operations": operations.url } };
+  const urls = { "resource-server": listener.url, "resource-server-operations": operations.url };
+  return { urls, announced: { url: operations.url } };
 }
 
 function createPage({ chain, payTo, operations }: ResourceServerSettings) {

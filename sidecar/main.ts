@@ -75,7 +75,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
     await endKeeping();
     state.release();
   });
-  return { urls: { sidecar: listener.url, ...guarded.urls } };
+  return { urls: { sidecar: listener.url, ...guarded.urls }, announced: { url: listener.url, stateDirectory } };
 }
 
 function needsEngine({ restart, nodeCli }: SidecarSettings): boolean {

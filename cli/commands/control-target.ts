@@ -1,4 +1,6 @@
 import { resolve } from "node:path";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { listRunningServices } from "#daemon/running-services.ts";
 import { readNamedText, explainUnreadable } from "#daemon/files/regular-file.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
@@ -28,9 +30,12 @@ export function findControlTarget(command: string, typed: ControlOptions, { mask
   if (settings === undefined) return undefined;
   const places = findControlPlaces(settings, findUserStateDirectory(process.env));
   if (places !== undefined) return { kind: "socket", stateDirectories: places, typed } as const;
+  const [only, ...others] = listRunningServices(process.env).flatMap(({ stateDirectory: place }) => place ?? []);
+  if (only !== undefined && others.length === 0) return { kind: "socket", stateDirectories: [only], typed } as const;
+  const here = [only, ...others].flatMap((place) => (place === undefined ? [] : quoteShellWord(place))).join(", ");
   fail(
     `${command}: which sidecar? Name it by --state-directory, --settings with its settings, --url, or its GATEHOUSE_SIDECAR_NODE_WORKSPACE. ` +
-      "Its page and log show the whole command.",
+      `Its page and log show the whole command. ${here === "" ? "None that this user can see runs here." : `Here run those with their state in ${here}.`}`,
   );
   return undefined;
 }

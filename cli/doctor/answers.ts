@@ -2,7 +2,7 @@ import { z } from "zod";
 import { getText, type Got } from "#daemon/http/get.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
-import type { KnownService } from "./known-service.ts";
+import { defaultSource, isDoctored, type KnownService } from "./known-service.ts";
 
 /** Configuration that a service reports. */
 const inUse = z.object({
@@ -69,10 +69,14 @@ export async function inspectService(known: KnownService, clock: () => number): 
     "metrics.txt": metrics,
     ...(nodeStatus === undefined ? {} : { "status.json": nodeStatus }),
   };
+  const used = parseAnswer(configuration, inUse);
+  // Sidecar and gateway have one default port.
+  const another = known.source === defaultSource && isDoctored(used?.service) ? used.service : undefined;
   return {
     ...known,
+    service: another ?? known.service,
     answers,
-    configuration: parseAnswer(configuration, inUse),
+    configuration: used,
     readiness: parseAnswer(ready, readiness),
     status: nodeStatus && parseAnswer(nodeStatus, status),
     metric: (name) => (metrics.ok ? readSample(metrics.body, name) : undefined),

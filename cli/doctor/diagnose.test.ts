@@ -1,8 +1,9 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
+import { announceService } from "#daemon/running-services.ts";
 import { version } from "#daemon/version.ts";
 import {
   runDoctor,
@@ -223,4 +224,21 @@ test("Prometheus has to scrape, to have the alerts, and none may fire", async ()
     expect.stringContaining("scrapes no service of Gatehouse"),
     expect.stringContaining("has none of Gatehouse's alerts"),
   ]);
+});
+
+test("where nothing is named, what runs here is found; what has ended, and a stack that no longer runs, is not", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const env = { XDG_RUNTIME_DIR: folder, HOME: folder };
+  const conditions = [{ type: "RpcAnswering", status: "True", message: "" }];
+  const url = await startServiceThat({ service: "gateway", conditions });
+  const [stateDirectory, ended] = [join(folder, "stack"), { service: "facilitator", pid: 2 ** 22 + 1 }];
+  await mkdir(stateDirectory);
+  await writeFile(join(stateDirectory, "stack.lock"), "");
+  using _ended = announceService({ ...ended, url: "http://127.0.0.1:1" }, env);
+  using _running = announceService({ service: "gateway", pid: process.pid, url }, env);
+  const run = await runDoctor({ env, stateDirectory });
+  expect([run.status, listFindings(run, "service")]).toEqual([0, [`right: runs at ${url} and is ready`]]);
+  const { out } = await runDoctor({ env, stateDirectory, json: false });
+  expect(out).toMatch(/\n0 wrong, 0 unknown, 6 skipped, 4 right\n$/);
 });

@@ -2,13 +2,21 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
+import { listRunningServices, type RunningService } from "#daemon/running-services.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { listOperatedServices } from "#daemon/stack-services.ts";
 import { deriveEmbeddedAccounts } from "../stack/accounts.ts";
 import { planStack } from "../stack/stack-plan.ts";
 import { locateStateDirectory } from "../stack/state-directory.ts";
-import { doctoredServices, type DoctoredService, type KnownService, type KnownSettings } from "./known-service.ts";
+import {
+  defaultSource,
+  doctoredServices,
+  isDoctored,
+  type DoctoredService,
+  type KnownService,
+  type KnownSettings,
+} from "./known-service.ts";
 import { readKnownSettings } from "./service-facts.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -25,17 +33,28 @@ export type NamedServices = Readonly<{
 }>;
 
 /**
- * Finds the services to check: those of the stack in its folder, unless URLs or settings files name others; else those named by URL,
- * settings file or environment variables; else those at the default ports.
+ * Finds the services to check: those of the stack in its folder, if it runs and URLs or settings files name no others; else those named by URL,
+ * settings file or environment variables; else those that run here; else those at the default ports.
  */
 export function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>): readonly KnownService[] {
   const { urls, settings, stateDirectory: folder, env } = named;
   mask.hide(urls);
   const areNamed = Object.keys(urls).length > 0 || Object.keys(settings).length > 0;
   // A stack takes the person's variables over its own, so that they describe the stack.
-  if (!areNamed && existsSync(join(folder, "stack.lock"))) return listStackServices(folder, env, { mask });
+  const running = areNamed ? [] : listRunningServices(env);
+  const ofStack = areNamed || !existsSync(join(folder, "stack.lock")) ? [] : listStackServices(folder, env, { mask });
+  if (ofStack.some(({ url }) => running.some((service) => isAt(service, url)))) return ofStack;
   const known = doctoredServices.flatMap((service) => findNamedService(service, named, { mask }));
-  return known.length > 0 ? known : servicesByDefault;
+  if (known.length > 0) return known;
+  const source = "found running here";
+  const here = running.flatMap(({ service, url }) =>
+    isDoctored(service) ? [{ service, url, source, settings: undefined }] : [],
+  );
+  return here.length > 0 ? here : servicesByDefault;
+}
+
+function isAt(service: RunningService, url: string | undefined): boolean {
+  return url !== undefined && new URL(service.url).origin === new URL(url).origin;
 }
 
 function findNamedService(
@@ -83,9 +102,6 @@ function listStackServices(
     return [{ service: "sidecar", source, url: undefined, settings }];
   }
 }
-
-/** Source of the address of a service that nobody named. */
-export const defaultSource = "its default port";
 
 /** Services at their default ports on this machine. */
 const servicesByDefault: readonly KnownService[] = listOperatedServices().map(({ name: service, port }) => ({

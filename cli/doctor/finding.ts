@@ -23,5 +23,7 @@ export function toExitStatus(findings: readonly Finding[]): number {
 export function formatFindings(findings: readonly Finding[]): string {
   const order = ["wrong", "unknown", "skipped", "right"] as const;
   const sorted = findings.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
-  return sorted.map(({ check, subject, state, message }) => `${state}: ${check}: ${subject}: ${message}\n`).join("");
+  const lines = sorted.map(({ check, subject, state, message }) => `${state}: ${check}: ${subject}: ${message}\n`);
+  const counts = order.map((state) => `${findings.filter((finding) => finding.state === state).length} ${state}`);
+  return `${lines.join("")}${counts.join(", ")}\n`;
 }

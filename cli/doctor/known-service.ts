@@ -9,6 +9,14 @@ export const doctoredServices: readonly DoctoredService[] = listOperatedServices
 /** Service that `gatehouse doctor` checks; a gateway that runs alone is not a service of a stack. */
 export type DoctoredService = OperatedService | "gateway";
 
+/** Whether a name is that of a service that `gatehouse doctor` checks. */
+export function isDoctored(name: string | undefined): name is DoctoredService {
+  return doctoredServices.some((known) => known === name);
+}
+
+/** Source of the address of a service that nobody named. */
+export const defaultSource = "its default port";
+
 /** Knowledge about a service before it is queried. */
 export type KnownService = Readonly<{
   service: DoctoredService;

@@ -1,3 +1,4 @@
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import type { Address } from "viem";
 import type { StateDirectory } from "./state-directory.ts";
 
@@ -53,6 +54,8 @@ export function buildSidecarEnvironment(
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: sidecar,
     // The node is the stack's own, created a moment ago: no person has to confirm anything.
     GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+    // Its commands find the one sidecar that runs here.
+    GATEHOUSE_SIDECAR_UPKEEP_COMMAND_PREFIX: formatOwnCommand(process.cwd()),
     // A node that a person kills while trying the stack has to come back while they watch.
     GATEHOUSE_SIDECAR_LAG_RESTART: "true",
     GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "5000",

@@ -25,8 +25,8 @@ export type StackPrometheusOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A running Prometheus. Disposing of it ends it. */
-export type StackPrometheus = AsyncDisposable & Readonly<{ url: string; readyAfterMs: number }>;
+/** A running Prometheus. Disposing of it ends it. `alertsUrl`: its page of alerts. */
+export type StackPrometheus = AsyncDisposable & Readonly<{ alertsUrl: string; readyAfterMs: number }>;
 
 /** Often, because a person waits for it; the alerts' rules bear up to two minutes. */
 const intervalSeconds = 5;
@@ -73,7 +73,8 @@ export async function startStackPrometheus(options: StackPrometheusOptions): Pro
     await stop();
     throw error;
   }
-  return { url, readyAfterMs: Math.round(performance.now() - startedAt), [Symbol.asyncDispose]: stop };
+  const readyAfterMs = Math.round(performance.now() - startedAt);
+  return { alertsUrl: await findAlertsPage(url), readyAfterMs, [Symbol.asyncDispose]: stop };
 }
 
 /** Writes the configuration as JSON, which is YAML and so can be read by Prometheus. */
@@ -121,6 +122,12 @@ async function waitForReady(url: string, signal: AbortSignal): Promise<void> {
   const look = () => fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
   const answer = await waitUntil(look, (found) => found?.ok === true, { everyMs: lookEveryMs, signal });
   if (answer?.ok !== true) throw signal.reason;
+}
+
+/** Finds the page of alerts: Debian's Prometheus has the classic one alone. */
+async function findAlertsPage(url: string): Promise<string> {
+  const answer = await fetch(`${url}/alerts`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
+  return `${url}${answer?.status === 404 ? "/classic" : ""}/alerts`;
 }
 
 async function failIfEndedEarly(exited: Promise<unknown[]>, logPath: string): Promise<never> {

@@ -188,8 +188,8 @@ async function startObserver(
   const { startStackPrometheus } = await import("./stack-prometheus.ts");
   const { readyDeadlineMs: startDeadlineMs, frontStopDeadlineMs: stopDeadlineMs } = limits;
   const options = { targets, port, directory, logDirectory, startDeadlineMs, stopDeadlineMs, signal };
-  const { url, readyAfterMs } = resources.use(await startStackPrometheus(options));
-  return { name: "Prometheus, with the alerts", url: `${url}/alerts`, readyAfterMs };
+  const { alertsUrl: url, readyAfterMs } = resources.use(await startStackPrometheus(options));
+  return { name: "Prometheus, with the alerts", url, readyAfterMs };
 }
 
 type StartedParts = Readonly<{ rows: readonly ReadyRow[]; configPath: string }>;

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { formatOwnCommand } from "./own-command.ts";
 import { quoteShellWord } from "./shell-word.ts";
@@ -11,14 +12,30 @@ const root = join(import.meta.dirname, "../..");
 test.each([
   ["anywhere", formatOwnCommand(), tmpdir()],
   ["in the folder that it was made for", formatOwnCommand(root), root],
-])("the command runs this very program %s, without npx", (_, command, cwd) => {
-  expect(command).not.toContain("npx");
-  const printed = execFileSync("sh", ["-c", `${command} --version`], { cwd, encoding: "utf8" });
+])("the command runs this very program %s, and asks no registry", (_, command, cwd) => {
+  expect(command.startsWith("npx")).toBe(cwd === root);
+  const printed = execFileSync("sh", ["-c", `${command} --version`], {
+    cwd,
+    encoding: "utf8",
+    env: { ...process.env, npm_config_registry: "http://127.0.0.1:1" },
+  });
   expect(printed).toBe(`${packageJson.version}\n`);
 });
 
 test("it is short in the folder of the program, and whole where that is elsewhere", () => {
-  expect(formatOwnCommand(root)).toMatch(/ cli\/gatehouse\.js$/);
+  expect(formatOwnCommand(root)).toBe("npx gatehouse");
   expect(formatOwnCommand(join(root, "docs"))).toBe(formatOwnCommand());
   expect(formatOwnCommand()).toContain(quoteShellWord(join(root, "cli/gatehouse.js")));
+});
+
+test("it is the name alone where a shell finds this very program by it, and not where that is another", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-path-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  vi.stubEnv("PATH", folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await symlink(join(root, "cli/gatehouse.sh"), join(folder, "gatehouse"));
+  expect(formatOwnCommand()).toBe("gatehouse");
+  await rm(join(folder, "gatehouse"));
+  await writeFile(join(folder, "gatehouse"), "another");
+  expect(formatOwnCommand()).not.toBe("gatehouse");
 });

@@ -1,3 +1,4 @@
+import { gunzipSync } from "node:zlib";
 import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import { pino } from "pino";
@@ -123,4 +124,29 @@ it("shows in no text what its mask knows, and leaves the rest of an answer as it
   expect(metrics.headers.get("Content-Length")).toBeNull();
   expect(await metrics.text()).toBe("# the node said: [masked]\n");
   expect(await (await app.request("/bytes")).text()).toBe(text);
+});
+
+it("compresses the answer of one path for who accepts gzip, masked as ever, and one at a time", async () => {
+  const mask = createMask();
+  mask.hide("http://operator:a-long-password@node.example/");
+  const log = createLog({ service: "test", level: "silent" });
+  const app = createApp({ bodyLimitBytes: 1_024, compressed: "/metrics" }, { log, mask });
+  const text = `a-long-password ${"x 1\n".repeat(20_000)}`;
+  app.get("/metrics", (c) => c.text(text));
+  app.get("/other", (c) => c.text(text));
+  const ask = (accepted: string, path = "/metrics") => app.request(path, { headers: { "Accept-Encoding": accepted } });
+  const encodings = await Promise.all(
+    ["gzip", "gzip, deflate", "br, gzip;q=0.5"].map(async (accepted) =>
+      (await ask(accepted)).headers.get("Content-Encoding"),
+    ),
+  );
+  expect(encodings).toEqual(["gzip", null, null]);
+  const zipped = await ask("deflate, gzip;q=0.8");
+  const bytes = Buffer.from(await zipped.arrayBuffer());
+  expect(gunzipSync(bytes).toString()).toBe(text.replace("a-long-password", "[masked]"));
+  expect(bytes.length).toBeLessThan(text.length / 10);
+  for (const refused of ["gzip;q=0", "gzip;q=0.0", "identity", "notgzip"]) {
+    expect([refused, (await ask(refused)).headers.get("Content-Encoding")]).toEqual([refused, null]);
+  }
+  expect((await ask("gzip", "/other")).headers.get("Content-Encoding")).toBeNull();
 });

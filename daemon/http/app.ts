@@ -1,3 +1,5 @@
+import { promisify } from "node:util";
+import { constants, gzip } from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
@@ -30,6 +32,8 @@ export type App = Hono<AppVariables>;
 export type AppOptions = Readonly<{
   /** Larger bodies are answered 413. */
   bodyLimitBytes: number;
+  /** Path of an answer that is compressed for clients that accept it. */
+  compressed?: string;
   /** Whether a Host header is accepted; absent: every one is. Others are answered 403. */
   isAllowedHost?: (header: string | undefined) => boolean;
   /** What pages of other origins may do; absent: read nothing. */
@@ -58,6 +62,8 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   });
   if (metrics !== undefined) app.use(measureRequests(metrics));
   if (options.crossOrigin !== undefined) app.use(options.crossOrigin);
+  // Before the mask, which reads the answer as text.
+  if (options.compressed !== undefined) app.use(options.compressed, compressAnswers());
   if (mask !== undefined) app.use(maskAnswers(mask));
   if (options.isAllowedHost !== undefined) app.use(createHostCheck(options.isAllowedHost));
   app.use(limitBodies(options.bodyLimitBytes));
@@ -134,6 +140,29 @@ function createHostCheck(
     if (isAllowedHost(host)) return next();
     const error = `this host is not served here: ${host ?? "none"}; use an address, or add its name to allowedHosts`;
     return Promise.resolve(c.json({ error }, 403));
+  };
+}
+
+/** RFC 9110, section 12.5.3: gzip, with a weight that is not 0. */
+const acceptsGzip = /(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?:1|0?\.0*[1-9])[\d.]*)?\s*(?:,|$)/i;
+const compress = promisify(gzip);
+
+/** Compresses answers at the least cost, one at a time: a client that comes meanwhile gets its own as it is. */
+function compressAnswers(): MiddlewareHandler<AppVariables> {
+  let isBusy = false;
+  return async (c, next) => {
+    await next();
+    c.res.headers.append("Vary", "Accept-Encoding");
+    if (isBusy || c.res.status !== 200 || !acceptsGzip.test(c.req.header("Accept-Encoding") ?? "")) return;
+    isBusy = true;
+    try {
+      const body = await compress(await c.res.arrayBuffer(), { level: constants.Z_BEST_SPEED });
+      c.res = new Response(new Uint8Array(body), c.res);
+      c.res.headers.delete("Content-Length");
+      c.res.headers.set("Content-Encoding", "gzip");
+    } finally {
+      isBusy = false;
+    }
   };
 }
 

@@ -47,7 +47,10 @@ export async function listenForOperations(
       /** Adds the service's page. */ addPage?: (app: App, sources: OperationsSources) => void;
     }>,
 ): Promise<LeavingListener> {
-  const app = createApp({ bodyLimitBytes, isAllowedHost: createAllowedHostCheck(options) }, { log, mask });
+  const app = createApp(
+    { bodyLimitBytes, compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(options) },
+    { log, mask },
+  );
   addOperationsRoutes(app, sources);
   addPage?.(app, sources);
   addOpenApiRoute(app, api);

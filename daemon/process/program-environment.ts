@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 /** Variables that every program gets; a name that ends with `*` stands for all that begin so. */
 const always = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR"];
 
@@ -17,4 +19,10 @@ export function selectVariables(
     !name.startsWith(ownPrefix) &&
     patterns.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern));
   return Object.fromEntries(Object.entries(environment).filter(([name]) => isPassed(name)));
+}
+
+/** Finds the file that a shell with this process's PATH runs by a name; undefined if there is none. */
+export function findOnPath(name: string): string | undefined {
+  const places = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, name));
+  return places.find((place) => existsSync(place));
 }

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +16,8 @@ const starter = `
   const { startStackPrometheus } = await import(process.argv[1]);
   const [, , port, folder] = process.argv;
   const options = { targets: [], port: Number(port), directory: folder, logDirectory: folder, startDeadlineMs: 60_000, stopDeadlineMs: 1_500 };
-  await startStackPrometheus({ ...options, signal: new AbortController().signal });
+  const { alertsUrl } = await startStackPrometheus({ ...options, signal: new AbortController().signal });
+  process.stdout.write(alertsUrl);
   setInterval(() => undefined, 1_000);
 `;
 
@@ -26,7 +28,7 @@ describe.skipIf(!hasPrometheus)(`the Prometheus of a stack that is killed${witho
     const [port = 0] = await findFreePorts(1);
     const module = join(import.meta.dirname, "../../cli/stack/stack-prometheus.ts");
     const args = ["--input-type=module", "--eval", starter, module, String(port), folder];
-    const parent = spawn(process.execPath, args, { cwd: root, stdio: "ignore" });
+    const parent = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "ignore"] });
     onTestFinished(() => void parent.kill("SIGKILL"));
     const answers = () =>
       fetch(`http://127.0.0.1:${port}/-/ready`).then(
@@ -34,6 +36,8 @@ describe.skipIf(!hasPrometheus)(`the Prometheus of a stack that is killed${witho
         () => false,
       );
     await until("Prometheus answers", 60_000, answers);
+    const [alertsUrl] = await once(parent.stdout, "data");
+    expect((await fetch(String(alertsUrl))).status).toBe(200);
     parent.kill("SIGKILL");
     await until("Prometheus is gone", generousMs, async () => !(await answers()));
     expect(parent.exitCode).toBeNull();

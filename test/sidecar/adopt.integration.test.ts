@@ -155,7 +155,7 @@ test("resume fails where no sidecar answers, and by URL requests the token", asy
   expect(nobody.stderr).toContain(
     `resume: no sidecar runs with its state in ${join(node.workspace, ".gatehouse")} or in `,
   );
-  const which = await runGatehouse(["resume"]);
+  const which = await runGatehouse(["resume"], { XDG_RUNTIME_DIR: join(node.workspace, "run") });
   expect([which.status, which.stderr]).toEqual([
     1,
     expect.stringContaining("resume: which sidecar? Name it by --state-directory"),
@@ -165,6 +165,8 @@ test("resume fails where no sidecar answers, and by URL requests the token", asy
   await using sidecar = await startService("sidecar", buildEnvironment(node, withToken));
   const url = sidecar.urls["sidecar"] ?? "";
   await waitUntilSettled(url);
+  const found = await runGatehouse(["resume"]);
+  expect([found.status, found.stderr]).toEqual([0, ""]);
   const none = await runGatehouse(["resume"], buildEnvironment(node));
   expect([none.status, none.stdout]).toEqual([
     0,

@@ -2,7 +2,7 @@ import { isLoopback } from "#daemon/http/address.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import type { InspectedService } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";
-import { defaultSource } from "../find-services.ts";
+import { defaultSource } from "../known-service.ts";
 import type { Finding } from "../finding.ts";
 
 const look = createFindings("service");

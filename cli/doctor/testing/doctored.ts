@@ -52,7 +52,7 @@ export async function startNodeThat(results: Readonly<Record<string, unknown>>) 
   });
 }
 
-type Run = Readonly<{ status: number; findings: readonly Finding[]; error: string }>;
+type Run = Readonly<{ status: number; findings: readonly Finding[]; out: string; error: string }>;
 
 /** Runs the command's checks with only the given services and options. */
 export async function runDoctor(options: Partial<DiagnoseOptions>, clock = () => nowMs): Promise<Run> {
@@ -78,7 +78,8 @@ export async function runDoctor(options: Partial<DiagnoseOptions>, clock = () =>
       clock,
     },
   );
-  return { status, error, findings: (JSON.parse(out) as { findings: Finding[] }).findings };
+  const findings = options.json === false ? [] : (JSON.parse(out) as { findings: Finding[] }).findings;
+  return { status, out, error, findings };
 }
 
 /** The findings of one check, as `state: message`. */

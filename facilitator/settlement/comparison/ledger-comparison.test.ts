@@ -27,14 +27,14 @@ function receiptOf(transactionHash: Hex): Receipt {
 }
 
 /** A ledger, a chain that has of it what is not in `lost`, and a comparison of the two every minute. */
-function comparedLedger() {
+function comparedLedger(isSettler = true) {
   const store = openSqliteStore({
     path: ":memory:",
     migrations: sqliteLedgerMigrations,
     rival: "the other test",
     setting: "ledger.path",
   });
-  const state = { nowMs: sampleMs, isNodeDown: false, headMs: undefined as number | undefined, isSettler: true };
+  const state = { nowMs: sampleMs, isNodeDown: false, headMs: undefined as number | undefined, isSettler };
   const lost = new Set<Hex>();
   const reported: unknown[] = [];
   let together = 0;
@@ -152,9 +152,9 @@ test("what the chain has again is counted no more", async () => {
 });
 
 test("after a look that failed there is no count, and the time stays that of the last one that did not", async () => {
-  await using ledger = comparedLedger();
+  await using ledger = comparedLedger(false);
   lose(ledger, await ledger.settle(1));
-  ledger.state.isNodeDown = true;
+  Object.assign(ledger.state, { isNodeDown: true, isSettler: true });
   await ledger.minute();
   expect(ledger.comparison(), "no look has worked").toBeUndefined();
   ledger.state.isNodeDown = false;
@@ -201,3 +201,8 @@ test("looks come at least four times in the five minutes for which the alert wai
 function lose({ lost }: Readonly<{ lost: Set<Hex> }>, ...numbers: readonly number[]): void {
   for (const number of numbers) lost.add(idOf(number));
 }
+
+test("a ledger is compared when its facilitator starts, so that nothing is unknown for the first minute", async () => {
+  await using ledger = comparedLedger();
+  await vi.waitFor(() => expect(ledger.comparison()).toEqual({ mismatches: 0, atMs: ledger.state.nowMs }));
+});

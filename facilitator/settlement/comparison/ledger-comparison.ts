@@ -56,10 +56,13 @@ export function startLedgerComparison(
     walk = createLedgerWalk(dependencies);
   };
   let looking: Promise<void> | undefined;
-  const timer = setInterval(() => {
+  const compare = () => {
     if (isSettler()) looking ??= look().finally(() => (looking = undefined));
     else rest();
-  }, compareIntervalMs).unref();
+  };
+  // At once, so that nothing is unknown of a ledger that is right.
+  compare();
+  const timer = setInterval(compare, compareIntervalMs).unref();
   return {
     comparison: () => last,
     [Symbol.asyncDispose]: async () => {

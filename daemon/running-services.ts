@@ -1,0 +1,96 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { z } from "zod";
+import type { Logger } from "./log/log.ts";
+import { findUserStateDirectory } from "./files/user-state-directory.ts";
+import { parseJson } from "./json-rpc.ts";
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+const entry = z.object({
+  service: z.string(),
+  pid: z.int().positive(),
+  url: z.string().describe("Of its admin port"),
+  stateDirectory: z.string().optional().describe("Of a sidecar"),
+});
+
+/** A service that runs on this machine, as it announced itself. */
+export type RunningService = Readonly<z.output<typeof entry>>;
+
+/** What the commands of this machine find a service by. */
+export type Announcement = Omit<RunningService, "service" | "pid">;
+
+/**
+ * Announces a service until the result is disposed of, by a file that this user's commands read: in `RUNTIME_DIRECTORY` (systemd), `XDG_RUNTIME_DIR`, or
+ * the user's state. A file whose process is gone counts for nothing.
+ *
+ * @throws the file system's own error.
+ */
+export function announceService(service: RunningService, env: Variables): Disposable {
+  const [directory = ""] = listRuntimeDirectories(env);
+  const path = join(directory, `${service.service}-${service.pid}.json`);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  writeFileSync(path, JSON.stringify(service), { mode: 0o600 });
+  return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
+}
+
+/** Announces this process's service until its resources are disposed of; one that can't be announced is found by its address alone. */
+export function announceProcess(
+  service: Omit<RunningService, "pid">,
+  { log, resources }: Readonly<{ log: Pick<Logger, "debug">; resources: AsyncDisposableStack }>,
+  env: Variables,
+): void {
+  try {
+    resources.use(announceService({ ...service, pid: process.pid }, env));
+  } catch (err) {
+    log.debug({ err }, "commands on this machine don't find this service by themselves");
+  }
+}
+
+/** Lists the services that run on this machine, as far as this user can read what they announced. */
+export function listRunningServices(env: Variables): readonly RunningService[] {
+  const found = listRuntimeDirectories(env).flatMap((directory) =>
+    listFiles(directory).flatMap((name) => {
+      const service = readEntry(join(directory, name));
+      return service === undefined || !isRunning(service.pid) ? [] : [service];
+    }),
+  );
+  return [...new Map(found.map((service) => [service.url, service])).values()];
+}
+
+function listRuntimeDirectories(env: Variables): readonly string[] {
+  const { RUNTIME_DIRECTORY: own = "", XDG_RUNTIME_DIR: user = "" } = env;
+  return [
+    ...(isAbsolute(own) ? [own] : []),
+    ...(isAbsolute(user) ? [join(user, "gatehouse")] : []),
+    join(findUserStateDirectory(env), "run"),
+    "/run/gatehouse",
+  ];
+}
+
+function listFiles(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory).filter((name) => name.endsWith(".json"));
+  } catch {
+    // It isn't there, or is another user's.
+    return [];
+  }
+}
+
+function readEntry(path: string): RunningService | undefined {
+  try {
+    return entry.safeParse(parseJson(readFileSync(path, "utf8"))).data;
+  } catch {
+    // Its service has just stopped, or it is another user's.
+    return undefined;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
