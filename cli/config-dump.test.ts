@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
-import { dumpSettings } from "./config-dump.ts";
+import { dumpSettings, printConfigDump } from "./config-dump.ts";
 
 test("each setting has its value and says where that came from, and no secret is shown", () => {
   const folder = mkdtempSync(join(tmpdir(), "gatehouse-dump-"));
@@ -33,4 +33,24 @@ test("each setting has its value and says where that came from, and no secret is
     origin: "GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE",
   });
   expect(mask.text(JSON.stringify(dumped))).not.toMatch(/1111111|long-password/);
+});
+
+test("settings that were given are shown while others are missing, secrets apart", () => {
+  vi.stubEnv("GATEHOUSE_FACILITATOR_LISTEN_PORT", "3100");
+  vi.stubEnv("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY", `0x${"11".repeat(32)}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const printed = { out: "", error: "" };
+  const output = {
+    out: (text: string) => void (printed.out += text),
+    error: (text: string) => void (printed.error += text),
+    isColored: false,
+  };
+  const options = { service: "facilitator", file: undefined, changed: false, json: false } as const;
+  expect(printConfigDump(options, { mask: createMask(), output })).toBe(1);
+  expect(printed.out.split("\n").toSorted()).toEqual([
+    "",
+    "listen.port = 3100  # GATEHOUSE_FACILITATOR_LISTEN_PORT",
+    'signer.privateKey = "[secret]"  # GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY',
+  ]);
+  expect(printed.error).toContain("GATEHOUSE_FACILITATOR_ASSETS: missing");
 });

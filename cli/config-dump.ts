@@ -2,7 +2,7 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { listSettingsLeaves } from "#daemon/settings/leaf.ts";
-import { SettingsError } from "#daemon/settings/problem.ts";
+import { SettingsError, type GivenSettings } from "#daemon/settings/problem.ts";
 import { resolveSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
 import { getValueAt } from "#daemon/settings/value.ts";
 import { serviceDefinitions } from "./service-definitions.ts";
@@ -20,21 +20,37 @@ export type ConfigDumpOptions = Readonly<{
   json: boolean;
 }>;
 
-/** Prints a service's effective settings, and returns the exit status: 1 if the service would refuse them. */
+/** Prints a service's effective settings, and returns the exit status: 1 if the service would refuse them, and then prints those that were given. */
 export function printConfigDump(
   { service, file, changed, json }: ConfigDumpOptions,
   { mask, output }: Readonly<{ mask: Mask; output: CommandOutput }>,
 ): number {
-  try {
-    const all = dumpSettings(serviceDefinitions[service], { env: process.env, file }, { mask });
+  const definition = serviceDefinitions[service];
+  const print = (all: readonly DumpedSetting[]) => {
     const shown = changed ? all.filter(({ origin }) => origin !== "default") : all;
     output.out(json ? `${JSON.stringify(shown, undefined, 2)}\n` : formatDump(shown));
+  };
+  try {
+    print(dumpSettings(definition, { env: process.env, file }, { mask }));
     return exitStatus.clean;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
+    if (error.given !== undefined) print(dumpGiven(definition, error.given));
     output.error(`${error.message}\n`);
     return exitStatus.error;
   }
+}
+
+/** Lists the settings that were given, of a service that would refuse them; defaults depend on what is missing. */
+function dumpGiven(
+  { service, schema }: SettingsDefinition,
+  { settings, origin }: GivenSettings,
+): readonly DumpedSetting[] {
+  return listSettingsLeaves(service, schema).flatMap((leaf) => {
+    const value: unknown = getValueAt(settings, leaf.path);
+    const shown = leaf.secret ? "[secret]" : value;
+    return value === undefined ? [] : [{ key: leaf.path.join("."), value: shown, origin: origin(leaf) }];
+  });
 }
 
 /**

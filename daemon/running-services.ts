@@ -10,6 +10,10 @@ type Variables = Readonly<Record<string, string | undefined>>;
 const entry = z.object({
   service: z.string(),
   pid: z.int().positive(),
+  stopPid: z
+    .int()
+    .positive()
+    .describe("Of the process that SIGTERM ends it by: its own, or that of the stack that keeps it running"),
   url: z.string().describe("Of its admin port"),
   stateDirectory: z.string().optional().describe("Of a sidecar"),
 });
@@ -18,7 +22,7 @@ const entry = z.object({
 export type RunningService = Readonly<z.output<typeof entry>>;
 
 /** What the commands of this machine find a service by. */
-export type Announcement = Omit<RunningService, "service" | "pid">;
+export type Announcement = Omit<RunningService, "service" | "pid" | "stopPid">;
 
 /**
  * Announces a service until the result is disposed of, by a file that this user's commands read: in `RUNTIME_DIRECTORY` (systemd), `XDG_RUNTIME_DIR`, or
@@ -36,12 +40,13 @@ export function announceService(service: RunningService, env: Variables): Dispos
 
 /** Announces this process's service until its resources are disposed of; one that can't be announced is found by its address alone. */
 export function announceProcess(
-  service: Omit<RunningService, "pid">,
+  service: Omit<RunningService, "pid" | "stopPid">,
   { log, resources }: Readonly<{ log: Pick<Logger, "debug">; resources: AsyncDisposableStack }>,
   env: Variables,
 ): void {
   try {
-    resources.use(announceService({ ...service, pid: process.pid }, env));
+    const stopPid = process.connected ? process.ppid : process.pid;
+    resources.use(announceService({ ...service, pid: process.pid, stopPid }, env));
   } catch (err) {
     log.debug({ err }, "commands on this machine don't find this service by themselves");
   }

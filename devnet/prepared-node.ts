@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { findAnvil } from "./anvil/anvil-process.ts";
 import { readProcessIdentity } from "./node/running-node.ts";
 import type { devnetSettings } from "./settings.ts";
 import { strictOpensAfterSeconds } from "./node-profile.ts";
@@ -11,6 +12,11 @@ export type DevnetSettings = z.output<typeof devnetSettings.schema>;
 
 /** A node that is ready to be started: by its own `ops`, or in the foreground. */
 export type PreparedNode = Readonly<{ workspace: Workspace; parameters: NodeParameters }>;
+
+/** Makes sure that the devnet's chain can run. @throws {StartupError} with the command that installs anvil. */
+export function requireAnvil(): void {
+  findAnvil();
+}
 
 /**
  * Makes the workspace that the settings describe, or updates one that is there. A node that `ops` starts there ends with

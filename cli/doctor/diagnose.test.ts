@@ -232,11 +232,14 @@ test("where nothing is named, what runs here is found; what has ended, and a sta
   const env = { XDG_RUNTIME_DIR: folder, HOME: folder };
   const conditions = [{ type: "RpcAnswering", status: "True", message: "" }];
   const url = await startServiceThat({ service: "gateway", conditions });
-  const [stateDirectory, ended] = [join(folder, "stack"), { service: "facilitator", pid: 2 ** 22 + 1 }];
+  const [stateDirectory, ended] = [
+    join(folder, "stack"),
+    { service: "facilitator", pid: 2 ** 22 + 1, stopPid: 2 ** 22 + 1 },
+  ];
   await mkdir(stateDirectory);
   await writeFile(join(stateDirectory, "stack.lock"), "");
   using _ended = announceService({ ...ended, url: "http://127.0.0.1:1" }, env);
-  using _running = announceService({ service: "gateway", pid: process.pid, url }, env);
+  using _running = announceService({ service: "gateway", pid: process.pid, stopPid: process.pid, url }, env);
   const run = await runDoctor({ env, stateDirectory });
   expect([run.status, listFindings(run, "service")]).toEqual([0, [`right: runs at ${url} and is ready`]]);
   const { out } = await runDoctor({ env, stateDirectory, json: false });

@@ -1,5 +1,7 @@
 import { createServer } from "node:net";
+import { readUrlPort } from "#daemon/http/address.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { listRunningServices } from "#daemon/running-services.ts";
 
 /** A port that a part of the stack is going to listen on. */
 export type WantedPort = Readonly<{ host: string; port: number; owner: string; setting: string }>;
@@ -7,17 +9,30 @@ export type WantedPort = Readonly<{ host: string; port: number; owner: string; s
 /**
  * Makes sure that every port is free before anything starts.
  *
- * @throws {StartupError} with one line per taken port: whose it is and which setting moves it.
+ * @throws {StartupError} with one line per taken port: who wants it and which setting moves it, and one per process of Gatehouse that has such a port:
+ * how to stop it.
  */
-export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
+export async function requireFreePorts(
+  wanted: readonly WantedPort[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
   const taken = await Promise.all(wanted.map(isTaken));
-  const lines = wanted
-    .filter((_, index) => taken[index])
-    .map(
-      ({ host, port, owner, setting }) =>
-        `port ${port} on ${host}, wanted by the ${owner}, is taken; stop what uses it or set ${setting} to another port.`,
-    );
-  if (lines.length > 0) throw new StartupError(lines);
+  const conflicts = wanted.filter((_, index) => taken[index]);
+  const lines = conflicts.map(
+    ({ host, port, owner, setting }) =>
+      `port ${port} on ${host}, wanted by the ${owner}, is taken; stop what uses it or set ${setting} to another port.`,
+  );
+  if (lines.length > 0) throw new StartupError([...lines, ...describeOwners(conflicts, env)]);
+}
+
+function describeOwners(conflicts: readonly WantedPort[], env: Readonly<Record<string, string | undefined>>) {
+  const ports = new Set(conflicts.map(({ port }) => port));
+  const owners = listRunningServices(env).filter(({ url }) => ports.has(readUrlPort(new URL(url))));
+  const byPid = Map.groupBy(owners, ({ stopPid }) => stopPid);
+  return [...byPid].map(
+    ([pid, services]) =>
+      `Gatehouse already runs here (${services.map(({ service }) => service).join(", ")}): stop it with kill ${pid}.`,
+  );
 }
 
 async function isTaken({ host, port }: WantedPort): Promise<boolean> {

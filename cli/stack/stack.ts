@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Paint } from "#daemon/command-line/paint.ts";
 import { formatFailure } from "#daemon/command-line/start-failure.ts";
 import { waitForAbort, createStopSignal } from "#daemon/process/stop-signal.ts";
-import { prepareNode } from "#devnet/prepared-node.ts";
+import { prepareNode, requireAnvil } from "#devnet/prepared-node.ts";
 import { deriveEmbeddedAccounts, writeKeyFile } from "./accounts.ts";
 import { type Variables, watchLauncher } from "./child-environment.ts";
 import type { ChildService } from "./child-service.ts";
@@ -91,6 +91,7 @@ async function runUntilStopped(
   const startedAt = performance.now();
   const signal = AbortSignal.any([createStopSignal(), resources.use(watchLauncher(options.env)).gone]);
   try {
+    requireAnvil();
     if (options.observe !== undefined) (await import("./stack-prometheus.ts")).requirePrometheus();
     const directory = locateStateDirectory(options.stateDirectory);
     resources.use(await lockStateDirectory(directory, options.fresh));
@@ -127,7 +128,7 @@ async function startAndBuy(
   const signerKeyFile = await writeKeyFile(directory.keys, "signer", accounts.signer);
   const clientKeyFile = await writeKeyFile(directory.keys, "client", accounts.client);
   const plan = planStack({ directory, accounts, signerKeyFile, env, overview });
-  await requireFreePorts([...plan.ports, ...listExtraPorts({ observe, overview })]);
+  await requireFreePorts([...plan.ports, ...listExtraPorts({ observe, overview })], env);
   await writeFile(directory.routes, renderRoutesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream), {
     mode: 0o600,
   });

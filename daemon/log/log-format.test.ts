@@ -22,6 +22,18 @@ describe("the format of a log", () => {
     expect(lines[0]).not.toMatch(/service\.|"ecs|@timestamp/);
   });
 
+  it("says once what a condition is, and shows no stack of a system error", async () => {
+    const lines: string[] = [];
+    const pretty = await formatPrettyLines("pretty", {}, {});
+    const log = createLog({ service: "test", level: "info", pretty }, { write: (line) => void lines.push(line) });
+    const condition = { type: "RpcAnswering", status: "False", reason: "Refused", message: "it refuses" };
+    const err = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" });
+    log.warn({ event: "condition-wrong", condition, err }, "RpcAnswering is False (Refused): it refuses");
+    expect(lines[0]?.match(/it refuses/g)).toHaveLength(1);
+    expect(lines[0]).toContain("connect ECONNREFUSED 127.0.0.1:1");
+    expect(lines[0]?.trimEnd()).not.toContain("\n");
+  });
+
   it("has colours on a terminal", async () => {
     const pretty = await formatPrettyLines("pretty", { isTTY: true }, {});
     expect(pretty?.('{"log.level":"warn","@timestamp":"2026-01-01T00:00:00.000Z","message":"careful"}')).toContain(

@@ -40,9 +40,17 @@ function toShown(line: string): string | Record<string, unknown> {
     "trace.id": traceId,
   } = others;
   const { "error.type": type, "error.message": failure, "error.stack_trace": stack } = others;
-  const err = failure === undefined ? undefined : { type, message: failure, stack };
-  const shown = { level, time, msg, event, runbook, requestId, traceId, ...gatehouse, err };
+  const problem =
+    failure === undefined ? {} : isSystemError(others) ? { failure } : { err: { type, message: failure, stack } };
+  // The message says what the condition of the event says.
+  const facts = { ...gatehouse, ...(gatehouse !== undefined && "condition" in gatehouse && { condition: undefined }) };
+  const shown = { level, time, msg, event, runbook, requestId, traceId, ...facts, ...problem };
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
+}
+
+/** Whether an error is the system's, such as ECONNREFUSED, whose stack shows Node's own functions alone. */
+function isSystemError({ "error.code": code }: Readonly<Record<string, unknown>>): boolean {
+  return typeof code === "string" && /^E[A-Z]+$/.test(code);
 }
 
 type Line = Readonly<Record<string, unknown> & { gatehouse?: object }>;

@@ -13,21 +13,20 @@ export type SettingsFile = Readonly<{
   place: (key: readonly string[]) => string;
 }>;
 
-/** Reads a settings file. What is wrong with it as a whole, and a secret that stands in it, is added to `problems`. */
+/** Reads a settings file; undefined if it can't be read as a whole. That, and a secret in it, is added to `problems`. */
 export function readSettingsFile(
   path: string,
   leaves: readonly SettingsLeaf[],
   problems: SettingsProblem[],
-): SettingsFile {
+): SettingsFile | undefined {
   const result = readJson5File(path);
-  const empty = { path, values: {}, place: () => path };
   if (!result.ok) {
     problems.push({ name: path, message: result.message });
-    return empty;
+    return undefined;
   }
   if (typeof result.value !== "object" || result.value === null || Array.isArray(result.value)) {
     problems.push({ name: path, message: "expected one object with the settings; write { … } around them." });
-    return empty;
+    return undefined;
   }
   const values = structuredClone(result.value) as Record<string, unknown>;
   const place = (key: readonly string[]) => `${path}: line ${findJson5Line(result.text, key)}: ${key.join(".")}`;

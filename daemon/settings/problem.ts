@@ -1,5 +1,6 @@
 import { closest, distance } from "fastest-levenshtein";
 import { maskCredentials } from "../secrets/mask.ts";
+import type { SettingsLeaf } from "./leaf.ts";
 
 /** One thing that is wrong with a service's settings. */
 export type SettingsProblem = Readonly<{
@@ -16,6 +17,12 @@ export function explainRemoved(instead: string): string {
   return `this setting was removed: ${instead}, and remove the setting.`;
 }
 
+/** Returns the origin of a setting's value, e.g. `default`, `/etc/gatehouse.json5: line 3` or its environment variable. */
+export type SettingsOrigin = (leaf: SettingsLeaf) => string;
+
+/** Settings as they were given, before the schema has judged them; secrets are plain text. */
+export type GivenSettings = Readonly<{ settings: object; origin: SettingsOrigin }>;
+
 /** Settings that a service can't start with. `message` has one line per problem, all problems at once. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
@@ -24,11 +31,15 @@ export class SettingsError extends Error {
   /** The message in parts: one for each problem, with the service's name and without credentials. */
   readonly lines: readonly string[];
 
-  constructor(service: string, problems: readonly SettingsProblem[]) {
+  /** Undefined if the settings file could not be read. */
+  readonly given: GivenSettings | undefined;
+
+  constructor(service: string, problems: readonly SettingsProblem[], given?: GivenSettings) {
     const lines = problems.map((problem) => maskCredentials(`${service}: ${problem.name}: ${problem.message}`));
     super(lines.join("\n"));
     this.problems = problems;
     this.lines = lines;
+    this.given = given;
   }
 }
 

@@ -4,7 +4,7 @@ import { readEnvironment, findUnknownVariables, type Environment } from "./envir
 import { readSettingsFile } from "./file.ts";
 import { describeIssues } from "./issue.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "./leaf.ts";
-import { SettingsError, type RemovedSettings, type SettingsProblem } from "./problem.ts";
+import { SettingsError, type RemovedSettings, type SettingsOrigin, type SettingsProblem } from "./problem.ts";
 import { assignAt, getValueAt } from "./value.ts";
 
 /** One service's name, and the schema of its settings. The deployment uses the same object to check. */
@@ -101,8 +101,7 @@ export function readSettings<Schema extends z.ZodObject>(
 /** A service's settings, and where each came from. */
 export type ResolvedSettings<Schema extends z.ZodObject> = Readonly<{
   settings: z.output<Schema>;
-  /** Returns the origin of a setting's value, e.g. `default`, `/etc/gatehouse.json5: line 3` or its environment variable. */
-  origin: (leaf: SettingsLeaf) => string;
+  origin: SettingsOrigin;
 }>;
 
 /** Reads settings as {@link readSettings} does, with the origin of each value. Throws the same. */
@@ -116,6 +115,8 @@ export function resolveSettings<Schema extends z.ZodObject>(
   ];
   const path = sources.file ?? (sources.env[toEnvironmentName(definition.service, ["settingsPath"])] || undefined);
   const file = path === undefined ? undefined : readSettingsFile(path, leaves, problems);
+  // A file that can't be read has lost every setting in it; none of them is missing.
+  if (path !== undefined && file === undefined) throw new SettingsError(definition.service, problems);
   const raw = file?.values ?? {};
   const fromEnvironment = new Set<string>();
   for (const { leaf, value } of readEnvironment(leaves, sources.env, problems)) {
@@ -128,11 +129,13 @@ export function resolveSettings<Schema extends z.ZodObject>(
       ...describeIssues(parsed.error.issues, leaves, { ...definition, raw, fromEnvironment, file }, problems),
     );
   }
-  if (problems.length > 0 || !parsed.success) throw new SettingsError(definition.service, problems);
   const origin = (leaf: SettingsLeaf) => {
     if (fromEnvironment.has(leaf.env)) return sources.env[`${leaf.env}_FILE`] ? `${leaf.env}_FILE` : leaf.env;
     return file !== undefined && getValueAt(file.values, leaf.path) !== undefined ? file.place(leaf.path) : "default";
   };
+  if (problems.length > 0 || !parsed.success) {
+    throw new SettingsError(definition.service, problems, { settings: raw, origin });
+  }
   return { settings: makeReadonly(parsed.data), origin };
 }
 
