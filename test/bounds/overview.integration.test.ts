@@ -9,7 +9,6 @@ import { isLong } from "../support/run-size.ts";
 import { startSmallService, type Hastening } from "./small-service.ts";
 
 const answerBytesMax = 1_048_576;
-const hourMs = 3_600_000;
 
 /** Services whose answers are large: all that an overview takes in a long run. */
 const largeCount = isLong ? 64 : 12;
@@ -17,17 +16,12 @@ const largeCount = isLong ? 64 : 12;
 /** A look a second. */
 const quick = { waits: 5 };
 
-/** An hour in twenty seconds, or in three, with a look a minute then. */
-const hour = isLong ? { clock: 180, waits: 180 } : { clock: 1_200, waits: 100 };
-
 type Shown = Readonly<{
   name: string;
   state: string;
   cause: string;
   answers: boolean;
-  figures: Readonly<{
-    payments?: Readonly<{ settled: number; overMs: number; refused: readonly unknown[] }>;
-  }>;
+  figures: object;
 }>;
 
 /** Services that are looked at: one server at an address of this machine each. */
@@ -138,42 +132,3 @@ it("time of the overview's look at a target", async () => {
   expect(most).toBe(1);
   await overview.expectServing();
 });
-
-/** Over which time the payments of a target are counted. */
-const overMs = (target: Shown | undefined) => target?.figures.payments?.overMs ?? 0;
-
-it("what the overview remembers of a target's payments", async () => {
-  // As many as a busy facilitator has, and more reasons than any has.
-  const other = Array.from(
-    { length: 1_000 },
-    (_, at) => `gatehouse_facilitator_chain_call_seconds_bucket{le="${at}",method="eth_call"} 1`,
-  );
-  let settled = 0;
-  const answerMetrics = () => {
-    settled += 1;
-    const refused = Array.from(
-      { length: 200 },
-      (_, at) => `gatehouse_facilitator_settle_duration_seconds_count{outcome="a_reason_number_${at}"} ${settled}`,
-    );
-    return [
-      "gatehouse_facilitator_settlements_pending 2",
-      `gatehouse_facilitator_settle_duration_seconds_count{outcome="settled"} ${settled}`,
-      ...refused,
-      ...other,
-    ].join("\n");
-  };
-  answer = ({ url }, response) => {
-    if (url === "/status") response.writeHead(404).end();
-    else if (url === "/readyz") response.end(JSON.stringify({ status: "ok", checks: {} }));
-    else response.end(answerMetrics());
-  };
-  await using overview = await startSmallOverview({ count: largeCount, hastened: hour });
-  let longest = 0;
-  await until("an hour is remembered, and more is not", generousMs, async () => {
-    const [first] = await overview.shown();
-    longest = Math.max(longest, overMs(first));
-    return longest > hourMs - 120_000 && overMs(first) < longest;
-  });
-  expect(longest).toBeLessThanOrEqual(hourMs);
-  await overview.expectServing();
-}, 120_000);

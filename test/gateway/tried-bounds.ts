@@ -108,7 +108,6 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
     "targets of the overview",
     "time of the overview's look at a target",
     "bytes of a target's answer to the overview",
-    "what the overview remembers of a target's payments",
   ],
 };
 
@@ -129,6 +128,10 @@ export const triedBounds: TriedBounds = {
   "test/gateway/callers/callers.integration.test.ts": {
     "new tokens of one address (IPv6: /64) that are verified":
       "have so many new tokens of one address verified, and no more",
+  },
+  "status/page/payment-figures.test.ts": {
+    "what a page remembers of payments":
+      "an hour of payments, and how many days the signer's balance lasts at that rate",
   },
   "facilitator/chain/batching-client.test.ts": {
     "calls that wait for a facilitator's node": "no more calls wait than may",

@@ -21,7 +21,7 @@ const configuration: readonly Alert[] = [
     severity: "critical",
     summary: `The upgrade of the node behind {{ $labels.instance }} failed or did not begin ({{ $value }} of 1): ${shownReason("UpgradeProved")}.`,
     description:
-      "RolledBack: the node of {{ $labels.instance }} runs as the old version again, with its data, and nothing more is done. Stranded: neither version could be proved. Blocked: the upgrade can't go on, and the node may stand still. NotBegun: its time came and went, or the data could not be copied; the node was not stopped for it.",
+      "RolledBack: the node of {{ $labels.instance }} runs as the old version again, with its data, and nothing more is done. Stranded: neither version could be proved. Blocked: the upgrade can't go on, and the node may stand still. NotBegun: it could not start within upgrade.lateMs, or the data could not be copied; the node was not stopped for it.",
   },
   {
     name: "GatehouseUpgradeLong",
