@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
 import { isSea } from "node:sea";
 import { findOnPath } from "../process/program-environment.ts";
@@ -27,7 +27,8 @@ export function formatOwnCommand(directory?: string): string {
 function isOnPath(): boolean {
   const own = isSea() ? process.execPath : join(root, "cli/gatehouse.sh");
   const first = findOnPath("gatehouse");
-  return first !== undefined && realpathSync(first) === realpathSync(own);
+  // A bundle of the programs has no launcher.
+  return first !== undefined && existsSync(own) && realpathSync(first) === realpathSync(own);
 }
 
 function formatPath(path: string, directory: string | undefined): string {
