@@ -121,16 +121,17 @@ describe("the gateway alone before a bare anvil", () => {
   });
 
   it("serves a chain that makes no block, and says since when", async () => {
-    const hasRested = async (reasons: readonly string[]) => {
+    const hasReason = async (reasons: readonly string[]) => {
       const { conditions } = JSON.parse((await operations("/status")).text) as {
         conditions: readonly { type: string; reason: string }[];
       };
       return conditions.some(({ type, reason }) => type === "HeightAdvancing" && reasons.includes(reason));
     };
     // Where the tests before took their time, their blocks came steadily, and no rest was meant: one that comes late says otherwise.
-    await until("a block is late", waitMs, () => hasRested(["Quiet", "NoNewBlock"]));
+    await until("a block is late", waitMs, () => hasReason(["Quiet", "NoNewBlock"]));
     await pay();
-    await until("no block came for long", waitMs, () => hasRested(["Quiet"]));
+    await until("the new block is seen", waitMs, () => hasReason(["Advancing"]));
+    await until("no block came for long", waitMs, () => hasReason(["Quiet"]));
     const answer = await post(url, '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}');
     expect(answer.text).toMatch(/"result":"0x[0-9a-f]+"/);
     expect(Number(answer.headers.get("x-gatehouse-head-age"))).toBeGreaterThanOrEqual(1);

@@ -18,7 +18,9 @@ async function ask<Data>(url: string): Promise<Data> {
 export function testObserve(running: () => RunningStack, prometheusUrl: () => string): void {
   it("scrapes every service, and judges them by the rules", async () => {
     const [stack, url] = [running(), prometheusUrl()];
-    expect(stack.output()).toContain(`${url}/alerts`);
+    const link = stack.output().match(/http:\S+\/alerts/)?.[0] ?? "";
+    expect(link).toContain(`${url}/`);
+    expect((await fetch(link)).status).toBe(200);
     const healthy = await until("all targets are scraped", 60_000, async () => {
       const { activeTargets } = await ask<Targets>(`${url}/api/v1/targets`);
       return activeTargets.length === 4 && activeTargets.every(({ health }) => health === "up") && activeTargets;
