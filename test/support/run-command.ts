@@ -21,7 +21,8 @@ export async function runProgram(
   cwd: string | undefined,
 ): Promise<CommandResult> {
   const child = spawn(program, args, {
-    env: { PATH: process.env["PATH"] ?? "", ...env },
+    // Of the services that announce themselves here, a command finds those of this process alone.
+    env: { PATH: process.env["PATH"] ?? "", XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
     cwd,
   });
