@@ -34,6 +34,7 @@ export function announceService(service: RunningService, env: Variables): Dispos
   const [directory = ""] = listRuntimeDirectories(env);
   const path = join(directory, `${service.service}-${service.pid}.json`);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  removeLeftovers(directory);
   writeFileSync(path, JSON.stringify(service), { mode: 0o600 });
   return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
 }
@@ -71,6 +72,14 @@ function listRuntimeDirectories(env: Variables): readonly string[] {
     join(findUserStateDirectory(env), "run"),
     "/run/gatehouse",
   ];
+}
+
+/** Removes what processes left that could not remove it themselves, such as killed ones. */
+function removeLeftovers(directory: string): void {
+  for (const path of listFiles(directory).map((name) => join(directory, name))) {
+    const service = readEntry(path);
+    if (service !== undefined && !isRunning(service.pid)) rmSync(path, { force: true });
+  }
 }
 
 function listFiles(directory: string): readonly string[] {

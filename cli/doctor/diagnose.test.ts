@@ -229,7 +229,7 @@ test("Prometheus has to scrape, to have the alerts, and none may fire", async ()
 test("where nothing is named, what runs here is found; what has ended, and a stack that no longer runs, is not", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const env = { XDG_RUNTIME_DIR: folder, HOME: folder };
+  const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };
   const conditions = [{ type: "RpcAnswering", status: "True", message: "" }];
   const url = await startServiceThat({ service: "gateway", conditions });
   const [stateDirectory, ended] = [
@@ -238,8 +238,8 @@ test("where nothing is named, what runs here is found; what has ended, and a sta
   ];
   await mkdir(stateDirectory);
   await writeFile(join(stateDirectory, "stack.lock"), "");
-  using _ended = announceService({ ...ended, url: "http://127.0.0.1:1" }, env);
   using _running = announceService({ service: "gateway", pid: process.pid, stopPid: process.pid, url }, env);
+  using _ended = announceService({ ...ended, url: "http://127.0.0.1:1" }, env);
   const run = await runDoctor({ env, stateDirectory });
   expect([run.status, listFindings(run, "service")]).toEqual([0, [`right: runs at ${url} and is ready`]]);
   const { out } = await runDoctor({ env, stateDirectory, json: false });
