@@ -18,10 +18,10 @@ export function explainRemoved(instead: string): string {
 }
 
 /** Returns the origin of a setting's value, e.g. `default`, `/etc/gatehouse.json5: line 3` or its environment variable. */
-export type SettingsOrigin = (leaf: SettingsLeaf) => string;
+export type NameOrigin = (leaf: SettingsLeaf) => string;
 
 /** Settings as they were given, before the schema has judged them; secrets are plain text. */
-export type GivenSettings = Readonly<{ settings: object; origin: SettingsOrigin }>;
+export type GivenSettings = Readonly<{ settings: object; origin: NameOrigin }>;
 
 /** Settings that a service can't start with. `message` has one line per problem, all problems at once. */
 export class SettingsError extends Error {
@@ -30,16 +30,20 @@ export class SettingsError extends Error {
   readonly problems: readonly SettingsProblem[];
   /** The message in parts: one for each problem, with the service's name and without credentials. */
   readonly lines: readonly string[];
-
-  /** Undefined if the settings file could not be read. */
-  readonly given: GivenSettings | undefined;
+  /** Private, so that whoever prints the error prints no secret. */
+  readonly #given: GivenSettings | undefined;
 
   constructor(service: string, problems: readonly SettingsProblem[], given?: GivenSettings) {
     const lines = problems.map((problem) => maskCredentials(`${service}: ${problem.name}: ${problem.message}`));
     super(lines.join("\n"));
     this.problems = problems;
     this.lines = lines;
-    this.given = given;
+    this.#given = given;
+  }
+
+  /** Undefined if the settings file could not be read. */
+  get given(): GivenSettings | undefined {
+    return this.#given;
   }
 }
 

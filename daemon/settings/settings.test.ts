@@ -76,6 +76,18 @@ describe("readSettings", () => {
     );
   });
 
+  it("shows no secret in an error about other settings, however that is printed", () => {
+    const env = { ...right, GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: key, GATEHOUSE_TILL_LISTEN_PORT: "abc" };
+    let thrown: unknown;
+    try {
+      readSettings(definition, { env });
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(SettingsError);
+    expect(`${inspect(thrown, { depth: 9 })}${JSON.stringify(thrown)}`).not.toContain("1111");
+  });
+
   it("takes a key as a wallet exports it, without 0x", () => {
     const env = { ...right, GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: key.slice(2) };
     expect(readSettings(definition, { env }).signer.privateKey.reveal()).toBe(key);

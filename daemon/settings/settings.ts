@@ -4,7 +4,7 @@ import { readEnvironment, findUnknownVariables, type Environment } from "./envir
 import { readSettingsFile } from "./file.ts";
 import { describeIssues } from "./issue.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "./leaf.ts";
-import { SettingsError, type RemovedSettings, type SettingsOrigin, type SettingsProblem } from "./problem.ts";
+import { SettingsError, type RemovedSettings, type NameOrigin, type SettingsProblem } from "./problem.ts";
 import { assignAt, getValueAt } from "./value.ts";
 
 /** One service's name, and the schema of its settings. The deployment uses the same object to check. */
@@ -101,7 +101,7 @@ export function readSettings<Schema extends z.ZodObject>(
 /** A service's settings, and where each came from. */
 export type ResolvedSettings<Schema extends z.ZodObject> = Readonly<{
   settings: z.output<Schema>;
-  origin: SettingsOrigin;
+  origin: NameOrigin;
 }>;
 
 /** Reads settings as {@link readSettings} does, with the origin of each value. Throws the same. */
