@@ -55,13 +55,9 @@ export function announceProcess(
 
 /** Lists the services that run on this machine, as far as this user can read what they announced. */
 export function listRunningServices(env: Variables): readonly RunningService[] {
-  const found = listRuntimeDirectories(env).flatMap((directory) =>
-    listFiles(directory).flatMap((name) => {
-      const service = readEntry(join(directory, name));
-      return service === undefined || !isRunning(service.pid) ? [] : [service];
-    }),
-  );
-  return [...new Map(found.map((service) => [service.url, service])).values()];
+  const found = listRuntimeDirectories(env).flatMap(listEntries);
+  const running = found.filter(({ service }) => isRunning(service.pid));
+  return [...new Map(running.map(({ service }) => [service.url, service])).values()];
 }
 
 function listRuntimeDirectories(env: Variables): readonly string[] {
@@ -76,15 +72,21 @@ function listRuntimeDirectories(env: Variables): readonly string[] {
 
 /** Removes what processes left that could not remove it themselves, such as killed ones. */
 function removeLeftovers(directory: string): void {
-  for (const path of listFiles(directory).map((name) => join(directory, name))) {
+  for (const { path, service } of listEntries(directory)) if (!isRunning(service.pid)) rmSync(path, { force: true });
+}
+
+/** Lists what services announced in a directory, with the files. */
+function listEntries(directory: string) {
+  return listFiles(directory).flatMap((path) => {
     const service = readEntry(path);
-    if (service !== undefined && !isRunning(service.pid)) rmSync(path, { force: true });
-  }
+    return service === undefined ? [] : [{ path, service }];
+  });
 }
 
 function listFiles(directory: string): readonly string[] {
   try {
-    return readdirSync(directory).filter((name) => name.endsWith(".json"));
+    const names = readdirSync(directory).filter((name) => name.endsWith(".json"));
+    return names.map((name) => join(directory, name));
   } catch {
     // It isn't there, or is another user's.
     return [];

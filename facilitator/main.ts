@@ -1,6 +1,6 @@
 import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
 import { systemClock } from "#daemon/clock.ts";
-import { createApp, type App } from "#daemon/http/app.ts";
+import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
@@ -9,7 +9,7 @@ import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
 import { MemoryBudget, deriveMemoryBounds, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
 import type { Service } from "#daemon/service.ts";
 import { servicePageApi } from "#status/status-api.ts";
-import { addServicePage, type ServicePageSources } from "#status/page/service-page.ts";
+import { createServicePage } from "#status/page/service-page.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readApiKeys, refuseServingAnybody } from "./callers/api-keys.ts";
 import { boundVerifications } from "./callers/verification-bound.ts";
@@ -83,8 +83,7 @@ const api = {
 
 function createPage({ chain, operations }: FacilitatorSettings, { signer }: Readonly<{ signer: string }>) {
   const tags = ["settles x402 payments", `signer ${signer}`];
-  const page = { service: "facilitator", tags, chainId: chain.id, pages: operations.pages } as const;
-  return (app: App, sources: ServicePageSources) => addServicePage(app, page, sources);
+  return createServicePage({ service: "facilitator", tags, chainId: chain.id, pages: operations.pages });
 }
 
 function nameSetting(section: "listen" | "operations"): string {

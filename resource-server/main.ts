@@ -1,5 +1,5 @@
 import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
-import { createApp, type App } from "#daemon/http/app.ts";
+import { createApp } from "#daemon/http/app.ts";
 import { FairPlaces } from "#daemon/fair-places.ts";
 import { createFetch } from "#daemon/http/fetch.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
@@ -8,7 +8,7 @@ import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
 import { MemoryBudget, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
 import { findClientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
-import { addServicePage, type ServicePageSources } from "#status/page/service-page.ts";
+import { createServicePage } from "#status/page/service-page.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { defaultLedgerPath, openClaimLedger } from "./claims/open-claim-ledger.ts";
 import { createDrainSignal } from "./drain-time.ts";
@@ -110,8 +110,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
 
 function createPage({ chain, payTo, operations }: ResourceServerSettings) {
   const tags = ["sells HTTP routes by x402", `paid to ${payTo}`];
-  const page = { service: "resource-server", tags, chainId: chain.id, pages: operations.pages } as const;
-  return (app: App, sources: ServicePageSources) => addServicePage(app, page, sources);
+  return createServicePage({ service: "resource-server", tags, chainId: chain.id, pages: operations.pages });
 }
 
 /** Sells within the bounds of payments under way, of which half at most may be without a verdict. */

@@ -43,7 +43,7 @@ function toShown(line: string): string | Record<string, unknown> {
   const problem =
     failure === undefined ? {} : isSystemError(others) ? { failure } : { err: { type, message: failure, stack } };
   // The message says what the condition of the event says.
-  const facts = { ...gatehouse, ...(gatehouse !== undefined && "condition" in gatehouse && { condition: undefined }) };
+  const facts = { ...gatehouse, condition: undefined };
   const shown = { level, time, msg, event, runbook, requestId, traceId, ...facts, ...problem };
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
 }

@@ -16,27 +16,32 @@ export type ServicePage = Readonly<{
 }>;
 
 /** What the page is derived from. */
-export type ServicePageSources = Readonly<{ readiness: () => Readiness; metrics: Registry }>;
+type ServicePageSources = Readonly<{ readiness: () => Readiness; metrics: Registry }>;
 
-/** Adds the page of a service without a node: `GET /`, the same page as a node's, and `GET /status`, which it is drawn from. */
-export function addServicePage(
-  app: App,
-  { service, tags, chainId, pages }: ServicePage,
-  { readiness, metrics }: ServicePageSources,
-): void {
-  const payments = createPaymentWatch();
-  payments.add({ atMs: performance.now(), pending: 0, settled: 0, refused: new Map(), unpaid: 0, balance: undefined });
-  const count = async () => {
-    const figures = payments.add(readPaymentCounts(service, await metrics.metrics(), performance.now()));
-    return { service, balanceUnit: `chain ${chainId}'s currency`, ...figures };
+/** Creates what adds the page of a service without a node: `GET /`, the same page as a node's, and `GET /status`, which it is drawn from. */
+export function createServicePage({ service, tags, chainId, pages }: ServicePage) {
+  return (app: App, { readiness, metrics }: ServicePageSources): void => {
+    const payments = createPaymentWatch();
+    payments.add({
+      atMs: performance.now(),
+      pending: 0,
+      settled: 0,
+      refused: new Map(),
+      unpaid: 0,
+      balance: undefined,
+    });
+    const count = async () => {
+      const figures = payments.add(readPaymentCounts(service, await metrics.metrics(), performance.now()));
+      return { service, balanceUnit: `chain ${chainId}'s currency`, ...figures };
+    };
+    app.get("/status", async (c) => {
+      const at = new Date().toISOString();
+      const figures = { payments: await count() };
+      const body = { at, service, ...describeReadiness(readiness()), figures, tags: [...tags, `eip155:${chainId}`] };
+      return c.json({ ...body, pages: listPageLinks(pages) }, 200, { "Cache-Control": "no-store" });
+    });
+    addAssets(app, "status/page/assets");
   };
-  app.get("/status", async (c) => {
-    const at = new Date().toISOString();
-    const figures = { payments: await count() };
-    const body = { at, service, ...describeReadiness(readiness()), figures, tags: [...tags, `eip155:${chainId}`] };
-    return c.json({ ...body, pages: listPageLinks(pages) }, 200, { "Cache-Control": "no-store" });
-  });
-  addAssets(app, "status/page/assets");
 }
 
 const readyWords = {

@@ -9,11 +9,7 @@ export type ImportEdge = Readonly<{ from: string; to: string; line: number }>;
 
 /** Lists the TypeScript files of the project, as paths from its root with `/`. */
 export function listSourceFiles(): string[] {
-  return listFiles("**/*.ts");
-}
-
-function listFiles(pattern: string): string[] {
-  return globSync(pattern, {
+  return globSync("**/*.ts", {
     cwd: root,
     exclude: (name) => name === "node_modules" || name === "dist" || name.startsWith("."),
   })

@@ -9,7 +9,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
-import { addServicePage } from "#status/page/service-page.ts";
+import { createServicePage } from "#status/page/service-page.ts";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { findChromium, startChromium } from "../../support/page/chromium.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
@@ -47,7 +47,7 @@ async function serveFacilitator() {
       mask: createMask(),
       metrics,
       readiness,
-      addPage: (app, sources) => addServicePage(app, page, sources),
+      addPage: createServicePage(page),
       api: { title: "Facilitator", description: "", operations: [] },
     },
   );
