@@ -7,14 +7,11 @@ import { locateConf } from "./services/node/node-layout.ts";
 import { chooseNodeFamily } from "./services/node/node-image.ts";
 import { findUnnamedImages } from "./services/stack-images.ts";
 import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
-import { createEngineClient } from "./preflight/engine-client.ts";
+import { createStackEngine, listNotReady } from "./not-ready.ts";
 import { isOnEngine } from "./docker/engine-exec.ts";
 import { replaceHealthWait } from "./docker/health-wait.ts";
-import { listUnreadyServices } from "./docker/unready-services.ts";
-import { listUnreadyPods } from "./kubernetes/unready-pods.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { deploymentSecret, readStackConfiguration } from "./config/pulumi-config.ts";
-import type { UnreadyService } from "./unready-service.ts";
 import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs } from "./stack-outputs.ts";
 
 const project = getProject();
@@ -25,14 +22,12 @@ if (config.target === "docker") {
   const architecture = await readImageArchitecture(config);
   prepareImages(getRootDirectory(), { images: findUnnamedImages(config), architecture });
 }
-const engine =
-  config.target === "docker"
-    ? createEngineClient(config.dockerEngine, process.env["DOCKER_CERT_PATH"] !== undefined)
-    : undefined;
+const engine = createStackEngine(config);
 const exists = engine && ((type: string, name: string) => isOnEngine(engine, { type, name }));
 const watch = watchInterruptions({ project, stack: getStack(), ...(exists && { exists }) });
 const waitForHealth = engine && replaceHealthWait({ engine, isLiveEnough: config.nodeImage !== undefined });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
+const healthy = deployed.ready.apply(() => (runtime.isDryRun() ? undefined : waitForHealth?.()));
 
 const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
 const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
@@ -47,19 +42,15 @@ export default {
   ...(grafana === undefined ? {} : { grafana }),
   /** Digests of the services' settings and files, for `gatehouse doctor --drift`. */
   configuration: deployed.configuration,
-  /** Services that run and are not ready yet, with their reasons; a node that syncs for days keeps no update waiting. */
-  ...(config.renderTo !== undefined || runtime.isDryRun() ? {} : { notReady: deployed.ready.apply(listUnready) }),
+  /** Services that run and are not ready yet, with their reasons. */
+  ...(config.renderTo !== undefined || runtime.isDryRun()
+    ? {}
+    : { notReady: listNotReady(config, { prefix, deployed: healthy }) }),
   /** Names of the resources that the next preview watches. */
   watchedAtPreview,
   /** Path of a real node's node.conf in its container; earlier releases kept it among the programs and had no such output. */
   ...(nodeConf === undefined ? {} : { nodeConf }),
 };
-
-async function listUnready(): Promise<readonly UnreadyService[]> {
-  await waitForHealth?.();
-  const { kubernetesContext: context, namespace } = config;
-  return engine === undefined ? listUnreadyPods({ context, namespace, prefix }) : listUnreadyServices(engine, prefix);
-}
 
 /** @throws {RunError} if npm can't install the images' dependencies: Pulumi shows its message without a stack trace. */
 function prepareImages(...[root, wanted]: Parameters<typeof installImageDependencies>): void {

@@ -33,8 +33,8 @@ async function createComponent(
   } catch (error) {
     throw error instanceof ConfigError ? toPropertiesError(error) : error;
   }
-  const { urn, urls, status, tryThis, signer, configuration, grafana } = stack;
-  return { urn, state: { urls, status, tryThis, signer, configuration, grafana } };
+  const { urn, urls, status, tryThis, signer, configuration, grafana, notReady } = stack;
+  return { urn, state: { urls, status, tryThis, signer, configuration, grafana, notReady } };
 }
 
 /** Puts each problem at its input, as the engine shows it in the language of the program. */

@@ -81,6 +81,11 @@ const outputTypes: Readonly<Record<string, ObjectType>> = {
     settingsSha256: { ...text, description: "Digest of the service's settings" },
     files: { ...texts, description: "Digests of the files that the service reads as they change, by their names" },
   }),
+  UnreadyService: buildObjectType({
+    service: { ...text, description: "Name of the service" },
+    reason: { ...text, description: "Why it is not ready" },
+    check: { ...text, description: "Command that checks it again" },
+  }),
   Grafana: buildObjectType({
     user: { ...text, description: "Name to enter with" },
     password: { ...text, description: "Password to enter with", secret: true },
@@ -96,6 +101,11 @@ const outputs: Readonly<Record<string, Property>> = {
     type: "object",
     additionalProperties: buildReference("GivenConfiguration"),
     description: "What the services were given, by their names, for gatehouse doctor --drift",
+  },
+  notReady: {
+    type: "array",
+    items: buildReference("UnreadyService"),
+    description: "Services that run and are not ready yet; absent where a given provider alone reaches them",
   },
   grafana: {
     ...buildReference("Grafana"),
@@ -124,7 +134,7 @@ export function buildPackageSchema(): PackageSchema {
     resources: {
       [componentType]: {
         isComponent: true,
-        ...buildObjectType(outputs, ["grafana"]),
+        ...buildObjectType(outputs, ["grafana", "notReady"]),
         description:
           "The whole system: a guarded node, its Pushgateway, a facilitator and a resource server, on a Docker host or in a namespace of a Kubernetes cluster.",
         inputProperties,

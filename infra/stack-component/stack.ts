@@ -14,9 +14,11 @@ import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
 import { secretKeys } from "../config/config-schema.ts";
 import { deploymentSecret } from "../config/pulumi-config.ts";
 import { deployStack } from "../deploy-stack.ts";
+import { listNotReady } from "../not-ready.ts";
 import { preflight } from "../preflight/preflight.ts";
 import type { GivenConfiguration } from "../services/built-service.ts";
 import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs, type StackOutputs } from "../stack-outputs.ts";
+import type { UnreadyService } from "../unready-service.ts";
 import { toInputProblem } from "./input-problem.ts";
 import { componentType } from "./package-schema.ts";
 import { parseInputs, type StackInputs } from "./stack-inputs.ts";
@@ -30,6 +32,7 @@ type PublishedData = StackOutputs &
   Readonly<{
     configuration: Readonly<Record<string, GivenConfiguration>>;
     grafana: ReturnType<typeof buildGrafanaOutput>;
+    notReady: Output<readonly UnreadyService[] | undefined>;
   }>;
 
 /**
@@ -63,6 +66,8 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
   readonly configuration: Output<PublishedData["configuration"]>;
   /** Grafana's user and password, if the stack brings a Grafana. */
   readonly grafana: Output<Readonly<{ user: string; password: string }> | undefined>;
+  /** Services that run and are not ready yet, with their reasons; `undefined` where a given provider alone knows the way to them. */
+  readonly notReady: Output<readonly UnreadyService[] | undefined>;
   /** Fails with the stack; if nobody waits for it, Pulumi ends the program with the error. */
   readonly #deployed: Promise<void>;
 
@@ -80,6 +85,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
     this.signer = report(({ signer }) => signer);
     this.configuration = report(({ configuration }) => configuration);
     this.grafana = published.apply((all) => output((all as PublishedData | undefined)?.grafana));
+    this.notReady = published.apply((all) => output((all as PublishedData | undefined)?.notReady));
   }
 
   /**
@@ -119,10 +125,16 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
       const { key, message } = toInputProblem(warning);
       void log.warn(`${key}: ${message}`, this);
     };
-    const { configuration } = await deployStack(config, { prefix, root: ".", scope: { parent: this, provider }, warn });
+    const { configuration, ready } = await deployStack(config, {
+      prefix,
+      root: ".",
+      scope: { parent: this, provider },
+      warn,
+    });
     const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
     const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
-    const data = { ...outputs, configuration, grafana };
+    const notReady = provider === undefined ? listNotReady(config, { prefix, deployed: ready }) : output(undefined);
+    const data = { ...outputs, configuration, grafana, notReady };
     this.registerOutputs({ ...data, status: getStatusUrl(outputs.urls) });
     return data;
   }

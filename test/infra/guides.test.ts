@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { expect, test } from "vitest";
@@ -46,6 +47,35 @@ test("what docs/guides/docker.md says is needed at least is enough", async () =>
   expect(given.length).toBeGreaterThan(6);
   const deployed = await listDeployedResources({ ...Object.fromEntries(given), ...secretsOf(page), ...engine });
   expect(deployed.map(({ name }) => name)).toEqual(expect.arrayContaining(["gh-node", "gh-facilitator"]));
+});
+
+test("the commands of docs/guides/docker.md for an image that copies its programs are all that such an image needs", async () => {
+  const page = guide("docker.md");
+  const section = page.split("## An image that copies")[1] ?? "";
+  const files = mkdtempSync(join(tmpdir(), "gatehouse-guide-"));
+  for (const name of ["genesis.conf", "VERSION"]) writeFileSync(join(files, name), `the ${name}`);
+  const typed = [...section.matchAll(/^pulumi config set (?:--secret )?(\w+)(?: (\S+))?(?=\s|$)/gm)].map(
+    ([, key = "", value = ""]): [string, string] => [
+      key,
+      value.startsWith("#") || value === ""
+        ? "a password"
+        : value.replace("…", "a".repeat(64)).replace("/srv/chain", files),
+    ],
+  );
+  const typedKeys = typed.map(([key]) => key);
+  expect(typedKeys).toEqual(["nodeImage", "nodeKeysPassword", "nodeGenesis", "nodeForks"]);
+  // What the section does not name, a stack of such an image does without.
+  const { nodeVersion: _, nodeUser: __, nodeHealthCommand: ___, ...example } = exampleConfig("Pulumi.docker-node.yaml");
+  const given = { ...example, ...Object.fromEntries(typed), ...secretsOf(page), ...engine };
+  const deployed = await listDeployedResources(given);
+  rmSync(files, { recursive: true });
+  const container = (wanted: string) =>
+    deployed.find(({ type, name }) => type === "docker:index/container:Container" && name === wanted)?.props;
+  expect(container("gh-node")).toMatchObject({
+    user: expect.stringMatching(/^1000\b/) as unknown,
+    image: expect.anything() as unknown,
+  });
+  expect(JSON.stringify(container("gh-node-conf"))).toContain("the genesis.conf");
 });
 
 test("the file that docs/guides/kubernetes.md has its reader fill in deploys a node, once its secrets are set", async () => {

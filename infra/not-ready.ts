@@ -1,0 +1,29 @@
+import { output, runtime, type Output } from "@pulumi/pulumi";
+import type { StackConfig } from "./config/config-schema.ts";
+import { listUnreadyServices } from "./docker/unready-services.ts";
+import { listUnreadyPods } from "./kubernetes/unready-pods.ts";
+import { createEngineClient, type EngineClient } from "./preflight/engine-client.ts";
+import type { UnreadyService } from "./unready-service.ts";
+
+/** Creates the client of a stack's Docker engine; `undefined` on Kubernetes, and for an engine that only Docker's own client reaches. */
+export function createStackEngine({ target, dockerEngine }: StackConfig): EngineClient | undefined {
+  if (target !== "docker") return undefined;
+  return createEngineClient(dockerEngine, process.env["DOCKER_CERT_PATH"] !== undefined);
+}
+
+/**
+ * Lists the services that run and are not ready yet, with their reasons, once a stack is deployed: a node that syncs for days keeps no update waiting. The
+ * value is `undefined` in a preview, for rendered manifests, and for an engine that can't be queried.
+ */
+export function listNotReady(
+  config: StackConfig,
+  { prefix, deployed }: Readonly<{ prefix: string; deployed: Output<unknown> }>,
+): Output<readonly UnreadyService[] | undefined> {
+  if (config.renderTo !== undefined || runtime.isDryRun()) return output(undefined);
+  const { kubernetesContext: context, namespace } = config;
+  const engine = createStackEngine(config);
+  return deployed.apply(async () => {
+    if (config.target === "kubernetes") return await listUnreadyPods({ context, namespace, prefix });
+    return engine === undefined ? undefined : await listUnreadyServices(engine, prefix);
+  });
+}
