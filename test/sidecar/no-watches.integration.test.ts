@@ -37,6 +37,7 @@ test.skipIf(!isPossible)(`where the system has no watches left, node.conf is pol
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: {
       PATH: process.env["PATH"],
+      XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"],
       GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
       GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",

@@ -56,7 +56,7 @@ export async function startService(
   const [command = program, ...args] = [...limit, program, service, ...more];
   const child = spawn(command, args, {
     ...options,
-    env: { PATH: path, ...env },
+    env: { PATH: path, XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   let output = "";
@@ -83,7 +83,9 @@ export async function startService(
 
 /** Runs `gatehouse <service>` to its end: its exit status and what it printed. */
 export async function runToEnd(service: string, env: Readonly<Record<string, string>>) {
-  const child = spawn(gatehouseProgram, [service], { env: { PATH: path, ...env } });
+  const child = spawn(gatehouseProgram, [service], {
+    env: { PATH: path, XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? "", ...env },
+  });
   const printed = Promise.all([text(child.stdout), text(child.stderr)]);
   const [status] = (await within(`the end of ${service}`, startDeadlineMs, once(child, "close"))) as [number | null];
   const [stdout, stderr] = await printed;
