@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { createLog } from "#daemon/log/log.ts";
 import { findFamily } from "./families.ts";
-import { giveOwnNames } from "./own-names.ts";
+import { giveOwnNames, nameOwnInLog } from "./own-names.ts";
 
 const pharos = { family: findFamily("pharos"), configPath: "/srv/node/pharos.conf" };
 
@@ -20,4 +21,16 @@ test("texts have a node's own names, its paths and settings stay", () => {
 test("a node with the specification's names has its texts as they are", () => {
   const said = { message: "node.conf is wrong" };
   expect(giveOwnNames(said, { family: findFamily("generic"), configPath: "/srv/node/bin/node.conf" })).toBe(said);
+});
+
+test("a log's messages have a node's own names, and its facts stay", () => {
+  const lines: string[] = [];
+  const log = createLog({ service: "sidecar", level: "info" }, { write: (line) => void lines.push(line) });
+  const named = nameOwnInLog(log, () => pharos);
+  named.info("node.conf was read");
+  named.info({ path: "node.conf" }, "node.conf was read again");
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+    { message: "pharos.conf was read" },
+    { message: "pharos.conf was read again", gatehouse: { path: "node.conf" } },
+  ]);
 });

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import type { Logger } from "#daemon/log/log.ts";
 import type { NodeLayout } from "./layout.ts";
 
 /** The specification's names of a node's parts in messages, but not in a path, a longer word or a setting. */
@@ -14,4 +15,17 @@ export function giveOwnNames<Value extends object>(
   const rename = (_: string, each: unknown) =>
     typeof each === "string" ? each.replaceAll(specified, (name) => own[name] ?? name) : each;
   return JSON.parse(JSON.stringify(value), rename) as Value;
+}
+
+/** Has the messages of a log name a node's own files; paths and other facts of its lines stay. */
+export function nameOwnInLog(log: Logger, layout: () => Pick<NodeLayout, "family" | "configPath">): Logger {
+  const rename = (part: unknown) => (typeof part === "string" ? giveOwnNames({ part }, layout()).part : part);
+  return new Proxy(log, {
+    get: (target, key: keyof Logger) => {
+      const write: unknown = target[key];
+      return typeof write === "function"
+        ? (...line: unknown[]) => Reflect.apply(write, target, line.map(rename))
+        : write;
+    },
+  });
 }

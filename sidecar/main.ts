@@ -5,6 +5,7 @@ import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
 import { guardNode, listGuardedConditions } from "#gateway/guarded-node.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
+import { nameOwnInLog } from "#node/own-names.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
 import { judgeVerdict } from "#status/verdict.ts";
@@ -25,7 +26,9 @@ import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
 export const sidecar: Service<typeof sidecarSettings.schema> = { definition: sidecarSettings, start };
 
 async function start(settings: SidecarSettings, context: ServiceContext) {
-  const { log, metrics, mask, resources, finishes, files } = context;
+  const { metrics, mask, resources, finishes, files } = context;
+  let upkeep: Upkeep | undefined;
+  const log = nameOwnInLog(context.log, () => upkeep?.places() ?? resolveNodeLayout(settings.node));
   const clock = systemClock;
   const state = resources.use(await claimState(settings, context));
   const audit = resources.use(openSidecarAudit(settings, state, context));
@@ -36,7 +39,6 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const guarded = await guardNode(guardedNode, { context, clock, events, settingNames: names });
   const { board, charts, health, operations } = guarded;
   // The listener comes before the upkeep, so that a taken port is named before anything is done to the node.
-  let upkeep: Upkeep | undefined;
   let releases: ReleaseWatch | undefined;
   const scope = { mode: settings.upkeep.mode, watched: listWatchedConditions(settings) };
   const verdict = () => judgeVerdict(board.list(), scope);

@@ -20,7 +20,7 @@ const roots: Readonly<Record<string, Omit<OlderForm, "key">>> = {
 const flat: Omit<OlderForm, "key"> = {
   message:
     "stands at the top, as in the monitor.conf of releases before 0.11, which holds nothing but the metrics keys.",
-  fix: "move the metrics keys into chain.monitor_config of node.conf.",
+  fix: "move the metrics keys into chain.monitor_config of the configuration file.",
 };
 
 /** Finds the keys at the top of a file that only earlier releases have there; of the metrics keys, the first. Pure. */

@@ -47,7 +47,7 @@ export async function runLintCommand(options: LintCommandOptions, { output, stdi
   for (const configPath of new Set(configPaths)) {
     const file = await lintFile(configPath, version, stdin);
     if (file.error !== undefined)
-      output.error(`lint: ${configPath} can't be read (${file.error}); name a node.conf.\n`);
+      output.error(`lint: ${configPath} can't be read (${file.error}); name a node's configuration file.\n`);
     files.push(file);
   }
   const status = decideStatus(files);

@@ -193,7 +193,7 @@ describe("files of the public node", () => {
   test("a monitor.conf, with the metrics keys at the top, is named as what it is", () => {
     const flat = { enable_pamir_cetina: true, pamir_cetina_job_name: "n", pamir_cetina_push_address: "10.0.0.1" };
     expect(lint(JSON.stringify({ ...flat, pamir_cetina_push_interval: 5, pamir_cetina_push_port: 9091 }))).toEqual([
-      "older-release enable_pamir_cetina stands at the top, as in the monitor.conf of releases before 0.11, which holds nothing but the metrics keys. move the metrics keys into chain.monitor_config of node.conf.",
+      "older-release enable_pamir_cetina stands at the top, as in the monitor.conf of releases before 0.11, which holds nothing but the metrics keys. move the metrics keys into chain.monitor_config of the configuration file.",
     ]);
   });
 });

@@ -391,7 +391,9 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "AutoPruneOn",
     "Off",
-    { prune: { autoPrune: { kind: "off", idle: "a hold is in force" } } },
+    {
+      prune: { autoPrune: { kind: "off", idle: "a hold is in force", command: "node_cli prune --enable_auto_prune" } },
+    },
     "and a hold is in force",
   ],
   [

@@ -126,7 +126,7 @@ const watches: Readonly<Record<string, Begin>> = {
           ...means,
           health,
           commits: () => ({}),
-          nodeCli: { version: fail, pruneInfo: fail, enableAutoPrune: fail },
+          nodeCli: { version: fail, pruneInfo: fail, enableAutoPrune: fail, enableCommand: () => "" },
           onChange: () => undefined,
         },
       ).done,

@@ -157,7 +157,7 @@ describe("gatehouse lint", () => {
     );
     expect([refused, errors]).toEqual([
       1,
-      "lint: - can't be read (it is larger than 16777216 bytes); name a node.conf.\n",
+      "lint: - can't be read (it is larger than 16777216 bytes); name a node's configuration file.\n",
     ]);
   });
 

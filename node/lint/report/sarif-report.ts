@@ -21,7 +21,7 @@ export function formatSarifReport(files: readonly LintedFile[], options: SarifOp
   const page = `${options.docsUrl.replace(/\/+$/, "")}/lint.md`;
   const notifications = files.flatMap((file): Notification[] => {
     if (file.error === undefined) return [];
-    const text = `${file.configPath} can't be read (${file.error}); name a node.conf.`;
+    const text = `${file.configPath} can't be read (${file.error}); name a node's configuration file.`;
     return [{ level: "error", message: { text }, locations: [buildLocation(file, options)] }];
   });
   return {

@@ -61,7 +61,7 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
     [
       "nested too deep",
       `{"chain": ${"[".repeat(200_000)}`,
-      "node.conf:1:110 is nested more than 100 levels deep; is it a node.conf? Write it flatter, or restore it from a backup.",
+      "node.conf:1:110 is nested more than 100 levels deep; is it a node's configuration file? Write it flatter, or restore it from a backup.",
     ],
     ["that is a list", "[]", "node.conf holds an array; expected one JSON object with a chain object."],
   ])("%s", async (_, content, words) => {

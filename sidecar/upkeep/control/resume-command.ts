@@ -32,11 +32,11 @@ export async function runResumeCommand(
     );
     if (wasContested === true) {
       output.out(
-        "That another program kept writing node.conf is forgotten: the next correction may restart the node again.\n",
+        "That another program kept writing the configuration file is forgotten: the next correction may restart the node again.\n",
       );
     }
     if (asksAgain === true) {
-      output.out("restart.checkCommand, which refused the change of node.conf, is run again.\n");
+      output.out("restart.checkCommand, which refused the change of the configuration file, is run again.\n");
     }
     return exitStatus.clean;
   } catch (error) {

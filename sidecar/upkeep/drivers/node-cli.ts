@@ -18,17 +18,22 @@ export type NodeCli = Readonly<{
   /** Returns the tool's complaint, empty if it had none. Only `pruneInfo` shows whether pruning is on now. */
   enableAutoPrune: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
   version: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
+  /** Returns the command that switches auto-pruning on, as an operator types it in the directory of the programs. */
+  enableCommand: () => string;
 }>;
 
 /** Form of the tool's commands, by the node's version: whether it takes `--c <config_path>`. */
 export type NodeCliForm = Readonly<{ takesConfig: boolean; configArgument: string }>;
 
+const enableOption = "--enable_auto_prune";
+
 /** Creates the tool's commands from a runner; another may run the program that prints the version. */
 export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner, runForVersion = run): NodeCli {
-  const runPrune = (option: string, signal: AbortSignal) => {
+  const buildPrune = (option: string) => {
     const { takesConfig, configArgument } = form();
-    return run(takesConfig ? ["prune", "--c", configArgument, option] : ["prune", option], signal);
+    return takesConfig ? ["prune", "--c", configArgument, option] : ["prune", option];
   };
+  const runPrune = (option: string, signal: AbortSignal) => run(buildPrune(option), signal);
   return {
     pruneInfo: async (signal) => {
       const result = await runPrune("--get", signal);
@@ -39,7 +44,8 @@ export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner, runFo
       const why = complaint === undefined ? "" : ` It said: ${complaint}`;
       return { ok: false, reason: "Garbage", message: `node_cli prune --get ${parsed.message}${why}` };
     },
-    enableAutoPrune: async (signal) => readComplaint(await runPrune("--enable_auto_prune", signal)),
+    enableAutoPrune: async (signal) => readComplaint(await runPrune(enableOption, signal)),
+    enableCommand: () => ["node_cli", ...buildPrune(enableOption)].join(" "),
     version: async (signal) => {
       const result = await runForVersion(["--version"], signal);
       return result.ok ? { ok: true, value: result.output } : result;

@@ -26,6 +26,7 @@ export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
   return {
     pruneInfo: guard(nodeCli.pruneInfo),
     enableAutoPrune: guard(nodeCli.enableAutoPrune),
+    enableCommand: nodeCli.enableCommand,
     version: guard(nodeCli.version),
   };
 }

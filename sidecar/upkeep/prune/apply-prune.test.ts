@@ -17,7 +17,12 @@ test("auto-pruning that was on is not called so once switching it on again ended
   const options = { idle: undefined, isRestarting: false, stalledAfterMs: 1_000, signal: new AbortController().signal };
   applyPrune(planned, seen, options, {
     observer: { pruneInfo: () => info, look: fail },
-    nodeCli: { enableAutoPrune: fail, pruneInfo: fail, version: fail },
+    nodeCli: {
+      enableAutoPrune: fail,
+      pruneInfo: fail,
+      version: fail,
+      enableCommand: () => "node_cli prune --enable_auto_prune",
+    },
     health: { current: () => unknownHealth },
     events: { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] },
     charts: createCharts(),

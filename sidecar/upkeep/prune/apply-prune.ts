@@ -56,7 +56,7 @@ export function applyPrune(
   if (action === undefined || nodeCli === undefined) {
     return seen.note({ autoPrune: deriveAutoPrune(info.autoPrune, planned) });
   }
-  if (idle !== undefined) return seen.note({ autoPrune: { kind: "off", idle } });
+  if (idle !== undefined) return seen.note({ autoPrune: { kind: "off", idle, command: nodeCli.enableCommand() } });
   const { running, prunedOn } = seen.now();
   if (running !== undefined || isRestarting || prunedOn === info) return;
   seen.note({
@@ -95,7 +95,7 @@ async function runEnableAutoPrune(
     return;
   }
   const said = enabled.value === "" ? "" : ` It said: ${enabled.value}`;
-  const message = `node_cli prune --enable_auto_prune ended with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`;
+  const message = `\`${nodeCli.enableCommand()}\` exited with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`;
   events.fail("prune", "Auto-pruning was not switched on.", message, { by: "sidecar" });
   // The next attempt comes with the next regular query.
   seen.note({ prunedOn: observer.pruneInfo(), autoPrune: { kind: "notSwitchedOn", reason: "NotSwitchedOn", message } });

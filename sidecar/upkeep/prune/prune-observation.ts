@@ -3,12 +3,12 @@ import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
 import { buildPruneCondition, type PruneProgress } from "./prune-progress.ts";
 
-/** State of auto-pruning compared with what is desired. `off`: it should be on; `idle` says why it is not switched on. */
+/** State of auto-pruning compared with what is desired. `off`: it should be on; `idle` says why it is not switched on, `command` how an operator does it. */
 export type AutoPrune = Readonly<
   | { kind: "unknown" }
   | { kind: "on" | "offAsDesired" }
   | { kind: "staysOn"; message: string }
-  | { kind: "off"; idle: string }
+  | { kind: "off"; idle: string; command: string }
   | { kind: "notSwitchedOn"; reason: ReasonOf<"AutoPruneOn", "False">; message: string }
 >;
 
@@ -82,7 +82,7 @@ function deriveAutoPruneOn(found: AutoPrune): ConditionReport<"AutoPruneOn"> {
     case "staysOn":
       return { type, status: "False", reason: "PruneStaysOn", message: found.message };
     case "off": {
-      const message = `Auto-pruning is off, and ${found.idle}: node_cli prune --enable_auto_prune switches it on.`;
+      const message = `Auto-pruning is off, and ${found.idle}: \`${found.command}\` switches it on.`;
       return { type, status: "False", reason: "Off", message };
     }
     case "notSwitchedOn":

@@ -69,7 +69,12 @@ function node({
     look: async () => health(),
     lastPush: undefined,
     rpc: { blockHash: async () => (blockHash === "" ? undefined : blockHash), peers: async () => 1 },
-    nodeCli: { pruneInfo: async () => ({ ok: true, value: pruneInfo }), enableAutoPrune: never, version: never },
+    nodeCli: {
+      pruneInfo: async () => ({ ok: true, value: pruneInfo }),
+      enableAutoPrune: never,
+      version: never,
+      enableCommand: () => "",
+    },
     commits: () => ({}),
     clock: systemClock,
     signal: new AbortController().signal,

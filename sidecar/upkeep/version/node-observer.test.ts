@@ -29,6 +29,7 @@ async function observedFailing() {
   const nodeCli = {
     version: async () => notThere,
     enableAutoPrune: async () => notThere,
+    enableCommand: () => "",
     pruneInfo: async () => {
       asked.push(now.ms);
       return notThere;

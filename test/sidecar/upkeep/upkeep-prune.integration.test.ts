@@ -39,7 +39,7 @@ test.each([
     const switchedOn = () => upkeep.events.list().filter(({ message }) => message === "Auto-pruning was switched on.");
     expect(await upkeep.reason("AutoPruneOn", "NotSwitchedOn")).toMatchObject({
       status: "False",
-      message: `node_cli prune --enable_auto_prune ended with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`,
+      message: `\`node_cli prune --c ${node.configPath} --enable_auto_prune\` exited with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`,
     });
     expect([await tool.attempts(), switchedOn()]).toEqual([1, []]);
     await tool.permit();
