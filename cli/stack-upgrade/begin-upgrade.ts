@@ -3,7 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import type { Pause } from "#daemon/time.ts";
 import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts";
-import { createFirstStage, formatWorkId } from "#sidecar/upkeep/upgrade/first-stage.ts";
+import { createFirstStage, formatWorkId } from "#sidecar/upgrade/next-stage.ts";
 import { checkStack, type StackCheck } from "./check-stack.ts";
 import type { StackQueries } from "./node-status.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
@@ -24,8 +24,6 @@ export type BeginOptions = Readonly<{
   statusUrl: string | undefined;
   limits: Partial<StackLimits>;
   dryRun: boolean;
-  /** Plan that was confirmed earlier, with those of other stacks: only that one is begun, without asking to confirm. */
-  agreed?: AgreedStackPlan | undefined;
 }> &
   Pick<Agreement, "yes" | "confirm">;
 
@@ -82,30 +80,24 @@ export async function beginUpgrade(
   const { directory, configFile, dryRun, yes } = options;
   const { output, clock, signal } = dependencies;
   const limits = { ...defaultLimits, ...options.limits };
-  const shown = await lookAtStack(await findStack(options, dependencies), options, dependencies);
-  // With several stacks, the caller begins each line with the stack's name.
-  const heading = options.agreed === undefined ? `${options.stack}: ` : "";
-  const show = ({ place, to, check }: StackLook) =>
-    output.out(`${heading}${formatStackPlan(place, to, check, limits)}`);
-  const refuseAnother = (now: StackLook) => {
-    show(now);
-    return new Refused("the plan changed while you confirmed it (shown above); nothing was done. Confirm again");
+  const look = async () => {
+    const found = await lookAtStack(await findStack(options, dependencies), options, dependencies);
+    const show = () => output.out(`${options.stack}: ${formatStackPlan(found.place, found.to, found.check, limits)}`);
+    return { found, show };
   };
-  let ready: ReadyStack;
-  if (options.agreed === undefined) {
-    show(shown);
-    ready = requireReady(shown);
-    if (dryRun) return exitStatus.clean;
-    if (!(await isAgreedTo(question, options, output))) return exitStatus.error;
-    if (!yes) {
-      // Hours may have passed before the answer.
-      const now = await lookAtStack(await findStack(options, dependencies), options, dependencies);
-      if (!isStillAgreed(now, readAgreedPlan(shown))) throw refuseAnother(now);
-      ready = requireReady(now);
+  const { found: shown, show } = await look();
+  show();
+  let ready = requireReady(shown);
+  if (dryRun) return exitStatus.clean;
+  if (!(await isAgreedTo(question, options, output))) return exitStatus.error;
+  if (!yes) {
+    // Hours may have passed before the answer.
+    const now = await look();
+    if (!isStillAgreed(now.found, readAgreedPlan(shown))) {
+      now.show();
+      throw new Refused("the plan changed while you confirmed it (shown above); nothing was done. Confirm again");
     }
-  } else {
-    if (!isStillAgreed(shown, options.agreed)) throw refuseAnother(shown);
-    ready = requireReady(shown);
+    ready = requireReady(now.found);
   }
   if (signal.aborted) throw new Refused("it was ended by a signal; nothing was changed");
   const nowMs = clock.wallMs();
@@ -122,14 +114,14 @@ export async function beginUpgrade(
 }
 
 /** A stack as found, and its side after the upgrade. */
-export type StackLook = Readonly<{ place: StackPlace; to: UpgradeSide; check: StackCheck }>;
+type StackLook = Readonly<{ place: StackPlace; to: UpgradeSide; check: StackCheck }>;
 
 /**
  * Checks whether a stack could be upgraded now; changes nothing.
  *
  * @throws {Refused} if the new version is not known, or the stack can't be reached from here.
  */
-export async function lookAtStack(
+async function lookAtStack(
   place: StackPlace,
   { requested }: Pick<BeginOptions, "requested">,
   { pulumi, platform, queries, pause, signal }: Omit<BeginDependencies, "output" | "clock" | "currentContext">,
@@ -144,20 +136,16 @@ export async function lookAtStack(
 
 type ReadyStack = StackPlace & Pick<StackRecord, "to" | "before" | "toolImage">;
 
-function findReady({ place, to, check }: StackLook): ReadyStack | undefined {
+function requireReady({ place, to, check }: StackLook): ReadyStack {
   const { before, toolImage, problems } = check;
-  if (problems.length > 0 || before === undefined || toolImage === undefined) return undefined;
-  return { ...place, to, before, toolImage };
-}
-
-function requireReady(look: StackLook): ReadyStack {
-  const ready = findReady(look);
-  if (ready === undefined) throw new Refused("it can't be done now, for the reasons above; nothing was changed");
-  return ready;
+  if (problems.length === 0 && before !== undefined && toolImage !== undefined) {
+    return { ...place, to, before, toolImage };
+  }
+  throw new Refused("it can't be done now, for the reasons above; nothing was changed");
 }
 
 /** Reads the part of a look that a person confirms, without heights and sizes, which change as the chain advances. Pure. */
-export function readAgreedPlan({ place, to, check: { toolImage, problems, warnings, clones } }: StackLook) {
+function readAgreedPlan({ place, to, check: { toolImage, problems, warnings, clones } }: StackLook) {
   return { place, to, toolImage, problems, warnings, clones };
 }
 
@@ -168,4 +156,4 @@ function isStillAgreed(look: StackLook, agreed: AgreedStackPlan): boolean {
   return isKnown && isDeepStrictEqual({ ...now, warnings: agreed.warnings }, agreed);
 }
 
-export type AgreedStackPlan = ReturnType<typeof readAgreedPlan>;
+type AgreedStackPlan = ReturnType<typeof readAgreedPlan>;

@@ -1,9 +1,15 @@
-import { findSettledBlock } from "#node/settled-block.ts";
+import type { Pause } from "#daemon/time.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
 import { parseNodeVersion, findReleaseOfText } from "#node/versions.ts";
-import { hasCondition, readReportedVersion, type SidecarLook, type StackQueries } from "./node-status.ts";
-import { lookAtNode, type LookAtNodeDependencies } from "./look-at-node.ts";
+import { listNodeWarnings, readKnownBlock } from "#sidecar/upgrade/node-before.ts";
+import {
+  findCondition,
+  hasCondition,
+  readReportedVersion,
+  type SidecarLook,
+  type StackQueries,
+} from "./node-status.ts";
 import { describePlatform } from "./platform-words.ts";
 import { findStrangeChanges, isNodeReplaced } from "./pulumi/previewed-changes.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
@@ -16,8 +22,9 @@ export type CheckStackDependencies = Readonly<{
   pulumi: Pick<PulumiCli, "preview">;
   platform: Pick<StackPlatform, "look">;
   queries: StackQueries;
-}> &
-  Pick<LookAtNodeDependencies, "pause" | "signal">;
+  pause: Pause;
+  signal: AbortSignal;
+}>;
 
 /** State of a stack before anything is done to it. */
 export type StackCheck = Readonly<{
@@ -52,17 +59,13 @@ export async function checkStack(
   const warnings = [
     ...lint.warnings,
     ...found.warnings,
-    ...(before !== undefined && before.block === undefined ? [noBlock] : []),
+    ...listNodeWarnings(before, await queries.peers()),
     ...(said?.node.answers === true && before?.tellsVersion === false ? [explainNoVersion(place)] : []),
-    ...((await queries.peers()) === 0 ? ["the node has no peer: whether the new version finds any is not known"] : []),
   ];
   return { problems, warnings, before, toolImage, copyWords, clones };
 }
 
 const nothing = { problems: [], warnings: [] } as const;
-
-const noBlock =
-  "the node returns no block by its number (eth_getBlockByNumber): that the new version has the old data can't be proved";
 
 function explainNoVersion(place: StackPlace): string {
   return `the node does not report its version: that the new one runs is known ${describePlatform(place).imageProof}`;
@@ -112,13 +115,52 @@ async function readBefore(
 ): Promise<NodeBefore | undefined> {
   const { height } = said.node;
   if (height === undefined) return undefined;
-  const number = findSettledBlock(height);
-  const hash = await blockHash(number);
+  const block = await readKnownBlock(height, blockHash);
   return {
     height,
-    ...(hash === undefined ? {} : { block: { number, hash } }),
+    ...(block === undefined ? {} : { block }),
     tellsVersion: readReportedVersion(said, image) !== undefined,
     autoPrune: hasCondition(said, "AutoPruneOn"),
     metrics: hasCondition(said, "MetricsArriving"),
   };
+}
+
+/** Latest status of a node from its sidecar, and problems that keep it from an upgrade. */
+type NodeLook = Readonly<{ said: SidecarLook | undefined; problems: readonly string[] }>;
+
+/** Most looks at a node that is not well before an upgrade is refused; its sidecar looks more often. */
+const looksMax = 4;
+const betweenLooksMs = 5_000;
+
+/** Reads a node's status until it has no problems, a few times: a busy node may miss one answer and still be well. */
+async function lookAtNode(place: StackPlace, { queries, pause, signal }: CheckStackDependencies): Promise<NodeLook> {
+  for (let looks = 1; ; looks += 1) {
+    const looked = await queries.look();
+    const said = looked.ok ? looked.said : undefined;
+    const problems = looked.ok ? [...findNodeProblems(looked.said, place)] : [looked.message];
+    if (problems.length === 0 || looks >= looksMax || signal.aborted) return { said, problems };
+    await pause(betweenLooksMs, signal);
+  }
+}
+
+/** Conditions that must not be False before an upgrade: only a node that runs well now can be judged worse afterwards. */
+const needed = ["RpcAnswering", "ConfigValid", "ConfigCurrent", "RestartSettled", "VersionAgreed", "Unheld"] as const;
+
+function* findNodeProblems(said: SidecarLook, { from }: StackPlace): Generator<string> {
+  if (!said.node.answers || said.node.height === undefined) yield "the node does not answer";
+  const reported = readReportedVersion(said, from.image);
+  if (reported !== undefined && reported.release !== parseNodeVersion(from.version)?.release) {
+    yield `the node runs as ${reported.text}, and the stack says ${from.version}; bring them together first`;
+  }
+  for (const type of needed) {
+    const condition = findCondition(said, type);
+    // Conditions are absent while a sidecar has nothing to report: no hold, no restart.
+    if (condition?.status === "False") yield `${type}: ${condition.message}`;
+  }
+  for (const type of ["HeightAdvancing", "HeightCurrent"]) {
+    const condition = findCondition(said, type);
+    if (condition?.status === "False") yield `the node is not current: ${condition.message}`;
+  }
+  const upgrade = findCondition(said, "UpgradeProved");
+  if (upgrade?.reason === "Upgrading") yield `an upgrade is under way: ${upgrade.message}`;
 }

@@ -8,47 +8,33 @@ import type { StackRecord } from "./stack-record.ts";
 type TypedPlace = Readonly<{ stack: string; directory: string; configFile: string | undefined }>;
 
 /**
- * Finds a stack's configuration file. An upgrade is resumed with the file that it was begun with; if that is gone, with the typed one, or
- * the one at the same place in a program's directory that was moved.
+ * Finds a stack's configuration file. An upgrade is resumed with the file that it was begun with, which may have moved with the program's
+ * directory; if that is gone, with the typed one.
  *
  * @throws {Refused} for a different file, or one that can't be read.
  */
-export async function findConfigFile(typed: TypedPlace, known: StackRecord | undefined): Promise<string> {
-  const path = await choosePath(typed, known);
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new Refused(
-      `${path} can't be read (${error.code ?? error.message}); name it by --config-file, or the program's directory by --cwd`,
-    );
-  });
-  if (!found.isFile()) throw new Refused(`${path} is not a file`);
-  return path;
-}
-
-async function choosePath(
-  { stack, directory, configFile }: TypedPlace,
+export async function findConfigFile(
+  { stack, directory, configFile: typed }: TypedPlace,
   known: StackRecord | undefined,
 ): Promise<string> {
-  if (known === undefined) return configFile ?? join(directory, `Pulumi.${stack.split("/").at(-1) ?? stack}.yaml`);
-  if (await isGone(known.configFile)) return configFile ?? findMoved(known, directory);
-  if (configFile !== undefined && configFile !== known.configFile) {
-    throw new Refused(`${describeRecord(known)}, with ${known.configFile}; leave --config-file out to go on`);
+  const first = known === undefined ? undefined : locateFirst(known, directory);
+  if (known !== undefined && first !== undefined && typed !== undefined && typed !== first && (await isFile(first))) {
+    throw new Refused(`${describeRecord(known)}, with ${first}; leave --config-file out to go on`);
   }
-  return known.configFile;
+  const path = typed ?? first ?? join(directory, `Pulumi.${stack.split("/").at(-1) ?? stack}.yaml`);
+  if (await isFile(path)) return path;
+  throw new Refused(`${path} is no readable file; name it by --config-file, or the program's directory by --cwd`);
 }
 
-async function isGone(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return false;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // A file that can't be read for another reason may exist.
-    return code === "ENOENT" || code === "ENOTDIR";
-  }
-}
-
-/** Returns the new path of a file in a program's directory that was moved; a file elsewhere did not move with it. */
-function findMoved({ directory: before, configFile }: StackRecord, directory: string): string {
+/** Locates the file that an upgrade was begun with; one outside of the program's directory did not move with it. */
+function locateFirst({ directory: before, configFile }: StackRecord, directory: string): string {
   const within = relative(before, configFile);
   return within.startsWith("..") || isAbsolute(within) ? configFile : join(directory, within);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 }

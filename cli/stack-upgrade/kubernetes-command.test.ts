@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { StackUpgradeOptions } from "./run-stack.ts";
+import type { StackUpgradeOptions } from "./stack-upgrade-command.ts";
 import { runStackUpgradeCommand } from "./stack-upgrade-command.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
 import { buildTypedOptions } from "./testing/typed-options.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
+import { createNodeRpc, type NodeRpc } from "#sidecar/upgrade/node-rpc.ts";
 import {
   identifyProgram,
   knownCommits,
@@ -30,45 +30,20 @@ export const looked = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(false), message: z.string() }),
 ]);
 
-/** Queries to a running stack. */
-export type StackQueries = Readonly<{
-  look: () => Promise<Readonly<z.output<typeof looked>>>;
-  /** Reads the hash of a block through the gateway; undefined if the node does not return it. */
-  blockHash: (number: number) => Promise<string | undefined>;
-  peers: () => Promise<number | undefined>;
-}>;
-
-const timeoutMs = 10_000;
-const answerBytesMax = 16_777_216;
-const block = z.object({ hash: z.string() });
-const quantity = z.string().regex(/^0x[0-9a-f]+$/i);
+/** Queries to a running stack, of the node through the gateway. */
+export type StackQueries = NodeRpc & Readonly<{ look: () => Promise<Readonly<z.output<typeof looked>>> }>;
 
 /** Creates the queries of a stack: to its sidecar's status listener, and to the node through the public gateway. */
 export function createStackQueries({
   statusUrl,
   rpcUrl,
 }: Readonly<{ statusUrl: string; rpcUrl: string }>): StackQueries {
-  const call = createJsonRpcClient({ url: rpcUrl, timeoutMs, answerBytesMax });
-  const query = async <T>(shape: z.ZodType<T>, method: string, params: readonly unknown[]) => {
-    try {
-      const answer = await call(method, params);
-      return shape.safeParse(answer.ok ? answer.result : undefined).data;
-    } catch (error) {
-      if (!(error instanceof NoJsonRpcAnswerError)) throw error;
-      return undefined;
-    }
-  };
   return {
     look: async () => {
       const reported = await requestStatus(statusUrl, statusShape);
       return reported.ok ? { ok: true, said: reported.status } : reported;
     },
-    blockHash: async (number) =>
-      (await query(block, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false]))?.hash,
-    peers: async () => {
-      const count = await query(quantity, "net_peerCount", []);
-      return count === undefined ? undefined : Number(count);
-    },
+    ...createNodeRpc(rpcUrl),
   };
 }
 

@@ -61,7 +61,7 @@ describe("the proof of a node", () => {
 
   it("fails at its limit where that is never returned", async () => {
     expect(await prove([describeNode()], async () => undefined)).toMatchObject({
-      why: "within 1000 ms: its data are not known to be the old ones: block 37, which had the hash 0xold, is not returned",
+      why: "within 1000 ms: its data are others: block 37, which had the hash 0xold, is not returned",
     });
   });
 

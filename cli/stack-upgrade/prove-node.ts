@@ -1,6 +1,7 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
-import { parseNodeVersion } from "#node/versions.ts";
+import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
+import { findDataDoubt, findHeightDoubt, findVersionDoubt } from "#sidecar/upgrade/node-before.ts";
 import {
   findCondition,
   hasCondition,
@@ -44,7 +45,7 @@ export async function proveNode(options: ProofOptions, dependencies: ProofDepend
   let rightSinceMs: number | undefined;
   for (;;) {
     const found = await findDoubt(options, dependencies);
-    if (found.isFinal) return { kind: "failed", why: found.doubt };
+    if (found.isFinal === true) return { kind: "failed", why: found.doubt ?? "" };
     const nowMs = clock.monotonicMs();
     rightSinceMs = found.doubt === undefined ? (rightSinceMs ?? nowMs) : undefined;
     if (rightSinceMs !== undefined && nowMs - rightSinceMs >= steadyMs) {
@@ -59,40 +60,33 @@ export async function proveNode(options: ProofOptions, dependencies: ProofDepend
 }
 
 /** Reason, if any, why a node is not proved now; `isFinal`: waiting would not help. */
-type Finding = Readonly<
-  { isFinal: true; doubt: string } | { isFinal: false; doubt: string | undefined; reportedVersion: boolean }
->;
+type Finding = Readonly<{ doubt: string | undefined; isFinal?: true; reportedVersion: boolean }>;
 
 async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDependencies): Promise<Finding> {
   const looked = await look();
-  if (!looked.ok) return { isFinal: false, doubt: looked.message, reportedVersion: false };
+  if (!looked.ok) return { doubt: looked.message, reportedVersion: false };
   const { said } = looked;
-  const { block } = options.before;
+  const { before } = options;
+  const reported = readReportedVersion(said, options.image);
+  const reportedVersion = reported !== undefined;
   // A node that is not well is queried, too: a different hash matters more than its other problems.
-  const hash = block === undefined || !said.node.answers ? undefined : await blockHash(block.number);
-  if (block !== undefined && hash !== undefined && hash !== block.hash) {
-    return { isFinal: true, doubt: `its data are others: ${describeBlock(block)}, has the hash ${hash}` };
-  }
-  const isGone = block !== undefined && hash === undefined;
-  const doubt =
-    findSidecarDoubt(said, options) ??
-    findHeightDoubt(said, options) ??
-    (isGone ? `its data are not known to be the old ones: ${describeBlock(block)}, is not returned` : undefined);
-  return { isFinal: false, doubt, reportedVersion: readReportedVersion(said, options.image) !== undefined };
+  const hash = before.block === undefined || !said.node.answers ? undefined : await blockHash(before.block.number);
+  const ofData = findDataDoubt(before, hash);
+  if (ofData !== undefined && hash !== undefined) return { doubt: ofData, isFinal: true, reportedVersion };
+  const doubt = findSidecarDoubt(said, reported, options) ?? findChainDoubt(said, options) ?? ofData;
+  return { doubt, reportedVersion };
 }
 
-function describeBlock({ number, hash }: NonNullable<NodeBefore["block"]>): string {
-  return `block ${number}, which had the hash ${hash}`;
-}
-
-function findSidecarDoubt(said: SidecarLook, { version, image, before, mayBeHeld }: ProofOptions): string | undefined {
+function findSidecarDoubt(
+  said: SidecarLook,
+  reported: NodeVersion | undefined,
+  { version, before, mayBeHeld }: ProofOptions,
+): string | undefined {
   if (!said.node.answers) return "the node does not answer";
-  const reported = readReportedVersion(said, image);
-  if (reported === undefined && before.tellsVersion)
-    return `it does not report its version, which has to be ${version}`;
-  if (reported !== undefined && reported.release !== parseNodeVersion(version)?.release) {
-    return `it runs as ${reported.text}, not as ${version}`;
-  }
+  const ofVersion = findVersionDoubt({ version: parseNodeVersion(version) }, before, {
+    reported: reported && { version: reported },
+  });
+  if (ofVersion !== undefined) return ofVersion;
   const hold = findCondition(said, "Unheld");
   if (!mayBeHeld && hold?.status === "False") return `the sidecar holds (Unheld): ${hold.message}`;
   const needed = [
@@ -105,11 +99,8 @@ function findSidecarDoubt(said: SidecarLook, { version, image, before, mayBeHeld
   return `${missing}: ${findCondition(said, missing)?.message ?? "the sidecar says nothing of it yet"}`;
 }
 
-function findHeightDoubt(said: SidecarLook, { before }: ProofOptions): string | undefined {
+function findChainDoubt(said: SidecarLook, { before }: ProofOptions): string | undefined {
   const { height } = said.node;
   if (height === undefined) return "it reports no height";
-  if (height > before.height) return undefined;
-  const isIdle = findCondition(said, "HeightAdvancing")?.reason === "Idle";
-  if (height === before.height && isIdle) return undefined;
-  return `its height is ${height}, and was ${before.height} before the upgrade`;
+  return findHeightDoubt(before, height, findCondition(said, "HeightAdvancing")?.reason === "Idle");
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { interruptionsMax } from "./next-stage.ts";
+import { interruptionsMax } from "#sidecar/upgrade/next-stage.ts";
 import { runStackUpgrade, type RunResult } from "./run-stack-upgrade.ts";
 import { createStackSteps } from "./stack-steps.ts";
 import type { StackRecord } from "./stack-record.ts";

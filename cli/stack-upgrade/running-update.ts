@@ -1,7 +1,7 @@
 import { sendSignal } from "#daemon/process/send-signal.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
-import type { StepOutcome } from "./next-stage.ts";
+import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import { readProcessStart } from "./pulumi/process-start.ts";
 import { endProcessTree } from "./pulumi/process-tree.ts";
 import { interruptMs } from "./pulumi/pulumi-process.ts";
@@ -42,7 +42,7 @@ export const systemProcesses: Processes = {
 export async function endUpdate(
   { update: begun, limits }: Pick<StackRecord, "update" | "limits">,
   dependencies: EndUpdateDependencies,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   const { processes, clock, say, signal } = dependencies;
   if (begun === undefined || !(await isAtWork(begun, dependencies))) return { kind: "done" };
   const { pid, beganMs } = begun;

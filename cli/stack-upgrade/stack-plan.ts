@@ -1,5 +1,5 @@
 import type { StackCheck } from "./check-stack.ts";
-import { stageWords } from "./next-stage.ts";
+import { stackRoute } from "./stack-route.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
 import { describePlatform } from "./platform-words.ts";
 import type { StackPlace } from "./stack-place.ts";
@@ -37,7 +37,7 @@ export function formatStackPlan(
 
 /** Describes the upgrade under way in one line. Pure. */
 export function describeRecord({ stack, from, to, stage, end, beganMs }: StackRecord): string {
-  const where = end === "stranded" ? "stranded: its way back failed" : `was ${stageWords[stage]}`;
+  const where = end === "stranded" ? "stranded: its way back failed" : `was ${stackRoute.words[stage]}`;
   return `the upgrade of ${stack} from ${from.version} to ${to.image}, begun ${new Date(beganMs).toISOString()}, ${where}`;
 }
 

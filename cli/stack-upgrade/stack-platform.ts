@@ -1,4 +1,4 @@
-import type { StepOutcome } from "./next-stage.ts";
+import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import type { AmendRecord } from "./run-stack-upgrade.ts";
 import type { StackPlace } from "./stack-place.ts";
@@ -64,14 +64,14 @@ export type StackPlatform = Readonly<{
   /** Leaves nothing changed. */
   look: (place: StackPlace, to: UpgradeSide) => Promise<PlatformLook>;
   /** Stops sidecar and node within the node's grace, to copy its data. */
-  stop: (record: StackRecord, amend: AmendRecord) => Promise<StepOutcome>;
+  stop: (record: StackRecord, amend: AmendRecord) => Promise<StageOutcome>;
   /** Copies the data and node.conf of a node that has not run since it was stopped, over all runs of the command. */
-  copy: (record: StackRecord, amend: AmendRecord) => Promise<StepOutcome>;
+  copy: (record: StackRecord, amend: AmendRecord) => Promise<StageOutcome>;
   /** Stops whichever version runs, to put the old data back. */
-  stopToGoBack: (record: StackRecord, amend: AmendRecord) => Promise<StepOutcome>;
-  putBack: (record: StackRecord, amend: AmendRecord) => Promise<StepOutcome>;
+  stopToGoBack: (record: StackRecord, amend: AmendRecord) => Promise<StageOutcome>;
+  putBack: (record: StackRecord, amend: AmendRecord) => Promise<StageOutcome>;
   /** Starts node and sidecar, if they are stopped, as Pulumi has deployed them. */
-  start: (record: StackRecord) => Promise<StepOutcome>;
+  start: (record: StackRecord) => Promise<StageOutcome>;
   /** Removes the copy; the data of a failed version stay. */
   removeCopy: (record: StackRecord) => Promise<Removed>;
   /** Whether the node has this image, whatever Pulumi's state says. */

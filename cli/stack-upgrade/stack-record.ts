@@ -11,7 +11,7 @@ import { stackTarget } from "./stack-target.ts";
 /** Steps to the new image, in order. */
 export const forwardStages = ["stopping", "copying", "configuring", "updating", "proving", "cleaning"] as const;
 
-/** Steps back to the old image; next-stage.ts chooses and orders them. */
+/** Steps back to the old image; stack-route.ts chooses and orders them. */
 export const backwardStages = [
   "back-stopping",
   "back-discarding",

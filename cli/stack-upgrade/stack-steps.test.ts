@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { backAttempts, interruptionsMax } from "./next-stage.ts";
+import { backAttempts, interruptionsMax } from "#sidecar/upgrade/next-stage.ts";
 import { describePendingCreations } from "./docker/pending-creations.ts";
 import { formatEnd } from "./stack-plan.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";

@@ -1,5 +1,5 @@
 import type { StackQueries } from "./node-status.ts";
-import type { StepOutcome } from "./next-stage.ts";
+import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import { proveNode } from "./prove-node.ts";
 import { findDeadLock } from "./dead-lock.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
@@ -46,14 +46,14 @@ export function createStackSteps(dependencies: StackStepsDependencies): StackSte
   const { platform, backLimits = defaultLimits, say } = dependencies;
   const back = (record: StackRecord) => ({ ...record, limits: raiseLimits(record.limits, backLimits) });
   const steps: StackSteps = {
-    stopping: (record, amend) => platform.stop(record, amend),
-    copying: (record, amend) => platform.copy(record, amend),
+    stopping: (record, { amend }) => platform.stop(record, amend),
+    copying: (record, { amend }) => platform.copy(record, amend),
     configuring: (record) => setSide(record, record.to, dependencies),
-    updating: (record, amend) => update(record, record.to, dependencies, amend),
-    proving: (record, amend) => proveNew(record, dependencies, amend),
+    updating: (record, { amend }) => update(record, record.to, dependencies, amend),
+    proving: (record, { amend }) => proveNew(record, dependencies, amend),
     cleaning: async (record) =>
       noteAll([(await platform.removeCopy(record)).note, ...(await platform.describeLeftovers(record, dependencies))]),
-    "back-stopping": async (record, amend) => {
+    "back-stopping": async (record, { amend }) => {
       const ended = await endUpdate(record, dependencies);
       return ended.kind === "done" ? await platform.stopToGoBack(record, amend) : ended;
     },
@@ -64,11 +64,11 @@ export function createStackSteps(dependencies: StackStepsDependencies): StackSte
     },
     "back-starting": (record) => platform.start(record),
     "back-configuring": (record) => setSide(record, record.from, dependencies),
-    "back-data": async (record, amend) => {
+    "back-data": async (record, { amend }) => {
       const ended = await endUpdate(record, dependencies);
       return ended.kind === "done" ? await platform.putBack(back(record), amend) : ended;
     },
-    "back-updating": (record, amend) => update(back(record), record.from, dependencies, amend),
+    "back-updating": (record, { amend }) => update(back(record), record.from, dependencies, amend),
     "back-proving": (record) => proveOld(back(record), dependencies),
     "back-cleaning": (record) => finishBack(record, dependencies),
   };
@@ -101,7 +101,7 @@ async function setSide(
   record: StackRecord,
   side: UpgradeSide,
   { pulumi }: StackStepsDependencies,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   const other = side === record.to ? record.from : record.to;
   await pulumi.setConfig(buildConfigChange(record.project, side, other));
   return done;
@@ -112,7 +112,7 @@ async function update(
   { image }: UpgradeSide,
   dependencies: StackStepsDependencies,
   amend: AmendRecord,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   const ended = await endUpdate(record, dependencies);
   if (ended.kind !== "done") return ended;
   const { platform, pulumi, say } = dependencies;
@@ -136,7 +136,7 @@ function createUpdate(
   record: StackRecord,
   dependencies: StackStepsDependencies,
   amend: AmendRecord,
-): () => Promise<StepOutcome> {
+): () => Promise<StageOutcome> {
   const { platform, processes, clock } = dependencies;
   const begun = [...(record.earlierUpdates ?? []), ...(record.update === undefined ? [] : [record.update])];
   return () =>
@@ -168,7 +168,7 @@ async function proveNew(
   record: StackRecord,
   { queries, clock, pause, proof, platform }: StackStepsDependencies,
   amend: AmendRecord,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   const { before, limits, to } = record;
   const options = { ...to, before, mayBeHeld: false, withinMs: limits.proveMs, ...proof };
   const proved = await proveNode(options, { ...queries, clock, pause });
@@ -184,7 +184,7 @@ async function proveNew(
 async function proveOld(
   record: StackRecord,
   { queries, clock, pause, proof, platform }: StackStepsDependencies,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   const { before, limits, from } = record;
   const options = { ...from, before, mayBeHeld: true, withinMs: limits.proveMs, ...proof };
   const proved = await proveNode(options, { ...queries, clock, pause });
@@ -194,7 +194,7 @@ async function proveOld(
 }
 
 /** Removes the copy and lists leftovers. The old version is proved by then: failures are reported, and undo nothing. */
-async function finishBack(record: StackRecord, dependencies: StackStepsDependencies): Promise<StepOutcome> {
+async function finishBack(record: StackRecord, dependencies: StackStepsDependencies): Promise<StageOutcome> {
   const { platform, queries } = dependencies;
   const removed = await platform.removeCopy(record);
   const looked = await queries.look();
@@ -207,7 +207,7 @@ async function finishBack(record: StackRecord, dependencies: StackStepsDependenc
   ]);
 }
 
-function noteAll(all: readonly (string | undefined)[]): StepOutcome {
+function noteAll(all: readonly (string | undefined)[]): StageOutcome {
   const notes = all.filter((note) => note !== undefined);
   return { kind: "done", ...(notes.length === 0 ? {} : { note: notes.join("\n") }) };
 }

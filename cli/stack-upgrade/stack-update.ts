@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
-import type { StepOutcome } from "./next-stage.ts";
+import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import type { PulumiCli, PulumiUpdate } from "./pulumi/pulumi-cli.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatCancelCommand, type CommandPlace } from "./stack-commands.ts";
@@ -44,7 +44,7 @@ export type UpdateOptions = Pick<CommandPlace, "stack" | "directory"> &
 export async function updateStack(
   { withinMs, removeStrays, onBegin, onLocked, findDeadLock, ...place }: UpdateOptions,
   { pulumi, say, clock, pause, signal }: UpdateDependencies,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   const untilMs = clock.monotonicMs() + lockedWithinMs;
   for (let cleanings = 0, deadLocks = 0; ;) {
     try {

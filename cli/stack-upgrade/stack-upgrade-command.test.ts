@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { lockStack } from "./stack-lock.ts";
 import { defaultLimits } from "./stack-record.ts";
-import type { StackUpgradeOptions } from "./run-stack.ts";
+import type { StackUpgradeOptions } from "./stack-upgrade-command.ts";
 import { runStackUpgradeCommand } from "./stack-upgrade-command.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
 import { buildTypedOptions } from "./testing/typed-options.ts";
@@ -89,7 +89,7 @@ describe("gatehouse upgrade --stack", () => {
     expect(begun.printed).toContain(`--continue --cwd ${moved} --config-file ${join(moved, "Pulumi.prod.yaml")}\n`);
     await rename(join(moved, "Pulumi.prod.yaml"), join(moved, "named.yaml"));
     expect((await type(again)).printed).toContain(
-      `${join(moved, "Pulumi.prod.yaml")} can't be read (ENOENT); name it by --config-file`,
+      `${join(moved, "Pulumi.prod.yaml")} is no readable file; name it by --config-file`,
     );
     world.state.lockedBy = undefined;
     expect((await type({ ...again, configFile: join(moved, "named.yaml") })).status).toBe(0);
@@ -103,7 +103,7 @@ describe("gatehouse upgrade --stack", () => {
     await writeFile(configFile, "");
     await type({ configFile });
     await rm(outside, { recursive: true });
-    expect((await type(again)).printed).toContain(`${configFile} can't be read (ENOENT); name it by --config-file`);
+    expect((await type(again)).printed).toContain(`${configFile} is no readable file; name it by --config-file`);
   });
 
   it("finds what is under way however the stack is spelled", async () => {

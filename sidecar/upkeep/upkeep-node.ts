@@ -12,7 +12,7 @@ import { findNode } from "./config/node-place.ts";
 import { createNodeProcesses } from "./drivers/node-processes.ts";
 import { reachDriver, reachNodeCli, type NodeReach } from "./drivers/reached-node.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
-import { createNodeRpc } from "./upgrade/node-rpc.ts";
+import { createNodeRpc } from "../upgrade/node-rpc.ts";
 import { observeNode } from "./version/node-observer.ts";
 
 /** The node as an upkeep reaches it: its place, driver, node_cli, RPC and references, and the processes that hold its ports. */

@@ -216,6 +216,6 @@ it("tries of an upgrade's way back", async () => {
   await sidecar.reason("Unheld", "Held");
   // Each try ends in its first step.
   const stages = [...sidecar.output().matchAll(/"upgrade-stage".*?"stage":"(back-[\w-]+)"/g)].map(([, stage]) => stage);
-  expect(stages).toEqual(["back-proving", "back-stopping", "back-stopping"]);
+  expect(stages).toEqual(["back-discarding", "back-proving", "back-stopping", "back-stopping"]);
   await sidecar.expectServing();
 }, 120_000);

@@ -12,7 +12,7 @@ import type { StackQueries } from "../../cli/stack-upgrade/node-status.ts";
 import { identifyBackend } from "../../cli/stack-upgrade/pulumi/pulumi-backend.ts";
 import type { PulumiCli } from "../../cli/stack-upgrade/pulumi/pulumi-cli.ts";
 import { PulumiError } from "../../cli/stack-upgrade/pulumi/pulumi-process.ts";
-import type { StackUpgradeOptions } from "../../cli/stack-upgrade/run-stack.ts";
+import type { StackUpgradeOptions } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
 import { runStackUpgradeCommand } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
 import { createCertificateMaker, hasOpenssl, withoutOpenssl } from "../support/certificates.ts";
 import {

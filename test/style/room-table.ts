@@ -123,8 +123,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "sidecar/upkeep/control/control-places.ts",
       // gatehouse upgrade --stack asks a person as every command does that changes a node.
       "sidecar/upkeep/control/agreement.ts",
-      // Its record begins as that of an upgrade that a sidecar does.
-      "sidecar/upkeep/upgrade/first-stage.ts",
+      // It runs by the engine that a sidecar upgrades its node by.
+      "sidecar/upgrade/*.ts",
       // The options that name a sidecar, which the messages of commands repeat.
       "sidecar/upkeep/control/control-options.ts",
       // npm start -- --observe runs Prometheus with the rules that a deployment has, configured as there.

@@ -1,4 +1,4 @@
-import type { StepOutcome } from "../next-stage.ts";
+import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import type { Removed, StackPlatform, StrayDependencies } from "../stack-platform.ts";
 import type { StackRecord } from "../stack-record.ts";
 import type { DockerTarget } from "../stack-target.ts";
@@ -64,7 +64,7 @@ function listMadeContainers(record: StackRecord): readonly string[] {
 }
 
 /** Starts node and sidecar: Pulumi leaves containers stopped whose definition is unchanged. */
-async function startBoth(record: StackRecord, engine: Engine): Promise<StepOutcome> {
+async function startBoth(record: StackRecord, engine: Engine): Promise<StageOutcome> {
   const { node, sidecar } = buildNames(record);
   for (const name of [node, sidecar]) {
     const container = await engine.inspect(name);

@@ -1,5 +1,5 @@
 import type { Engine } from "./engine.ts";
-import type { StepOutcome } from "../next-stage.ts";
+import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import type { AmendRecord } from "../run-stack-upgrade.ts";
 import { buildNames } from "./docker-names.ts";
 import type { StackRecord } from "../stack-record.ts";
@@ -24,7 +24,7 @@ export async function stopNode(
   record: StackRecord,
   dependencies: EngineAlone,
   amend: AmendRecord,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   await stopBoth(record, dependencies);
   const { node } = buildNames(record);
   const state = (await dependencies.engine.inspect(node))?.State;
@@ -37,7 +37,7 @@ export async function stopNode(
 }
 
 /** Copies the data of a node that has not run since it was stopped, over all runs of the command. */
-export async function copyStill(record: StackRecord, dependencies: EngineAlone): Promise<StepOutcome> {
+export async function copyStill(record: StackRecord, dependencies: EngineAlone): Promise<StageOutcome> {
   const failed = { kind: "failed", why: `${buildNames(record).node} was started while its data were copied` } as const;
   if (!(await isStill(record, dependencies))) return failed;
   await runWorkspaceJob(record, "copy", { ...dependencies, withinMs: record.limits.copyMs });
@@ -49,7 +49,7 @@ export async function stopToGoBack(
   record: StackRecord,
   dependencies: EngineAlone,
   amend: AmendRecord,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   if (record.restored === "begun" && !(await isStill(record, dependencies))) return failSpoiledRestore(record);
   await stopBoth(record, dependencies);
   const container = await dependencies.engine.inspect(buildNames(record).node);
@@ -62,7 +62,7 @@ export async function putBackStill(
   record: StackRecord,
   dependencies: EngineAlone,
   amend: AmendRecord,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   if (record.restored === "whole") return done;
   if (!(await isStill(record, dependencies))) {
     if (record.restored === "begun") return failSpoiledRestore(record);
@@ -80,7 +80,7 @@ async function isStill(record: StackRecord, { engine }: EngineAlone): Promise<bo
   return state?.Running !== true && state?.StartedAt === record.lastStart;
 }
 
-function failSpoiledRestore(record: StackRecord): StepOutcome {
+function failSpoiledRestore(record: StackRecord): StageOutcome {
   const { node, volume } = buildNames(record);
   const work = `.gatehouse-upgrade/${record.id}`;
   const why = `${node} was started while the old data were put back into ${volume}: they may not be whole. What was not put back yet is in ${work}/copy on that volume, what made way for it in ${work}/aside. Stop the node, look at them, or let it sync from nothing; to go on is to put back the rest of the copy, and to take the data as they are then`;

@@ -1,4 +1,4 @@
-import type { StepOutcome } from "../next-stage.ts";
+import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import type { AmendRecord } from "../run-stack-upgrade.ts";
 import { formatKubectlCommand } from "../stack-commands.ts";
 import type { Removed } from "../stack-platform.ts";
@@ -22,7 +22,7 @@ export async function stopNode(
   record: StackRecord,
   dependencies: ScaleDependencies,
   amend: AmendRecord,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   // Skipped if an earlier run read how it ended, and was killed after that.
   if (record.lastStart === undefined || !(await isUnchanged(record, dependencies))) {
     const end = await endNode(dependencies);
@@ -46,7 +46,7 @@ export async function copyStill(
   record: StackRecord,
   target: Pick<KubernetesTarget, "snapshotClass">,
   dependencies: ScaleDependencies,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   const failed = { kind: "failed", why: `${names.pod} was started while its data were copied` } as const;
   if (!(await isStill(record, dependencies))) return failed;
   // A snapshot has only data on the disk, and the kernel writes them later than the program.
@@ -60,7 +60,7 @@ export async function stopToGoBack(
   record: StackRecord,
   dependencies: ScaleDependencies,
   amend: AmendRecord,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   const isSpoiled = record.restored === "begun" && !(await isStill(record, dependencies));
   await scaleDown(dependencies);
   if (isSpoiled) {
@@ -77,7 +77,7 @@ export async function putBackStill(
   record: StackRecord,
   dependencies: ScaleDependencies,
   amend: AmendRecord,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   if (record.restored !== "whole") {
     const started = { kind: "failed", why: `${names.pod} was started while it had to stand still` } as const;
     if (!(await isStill(record, dependencies))) return started;

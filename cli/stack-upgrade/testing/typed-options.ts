@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { StackUpgradeOptions } from "../run-stack.ts";
+import type { StackUpgradeOptions } from "../stack-upgrade-command.ts";
 import { newImage } from "./world-state.ts";
 
 /** The options of `gatehouse upgrade --stack prod --node-image node:0.17.0 --yes`, typed in a program's directory, and what was typed besides. */

@@ -1,5 +1,5 @@
 import { settledBlocks } from "#node/settled-block.ts";
-import type { BlockLook } from "../upgrade/node-rpc.ts";
+import type { BlockLook } from "../../upgrade/node-rpc.ts";
 import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
 import type { DataPlace } from "./data-place.ts";
 import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";

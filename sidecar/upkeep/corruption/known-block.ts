@@ -1,5 +1,5 @@
 import type { KnownBlock } from "../state/data-evidence.ts";
-import type { BlockLook } from "../upgrade/node-rpc.ts";
+import type { BlockLook } from "../../upgrade/node-rpc.ts";
 
 /**
  * Depth below the head down to which no node prunes blocks; the reserved window of the specification's `PruneInfo` is 100,000. A node may have gone

@@ -10,7 +10,7 @@ import type { DataEvidence, DataMark, KnownBlock } from "../state/data-evidence.
 import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { PortHolders } from "../upgrade/node-power.ts";
-import type { BlockLook, DataRpc } from "../upgrade/node-rpc.ts";
+import type { BlockLook, DataRpc } from "../../upgrade/node-rpc.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { listPrograms, lookAtPlace } from "./data-place.ts";
 import type { DataLook } from "./judge-data.ts";

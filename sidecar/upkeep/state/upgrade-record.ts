@@ -1,4 +1,6 @@
 import { dirname } from "node:path";
+import type { Progress } from "../../upgrade/next-stage.ts";
+import type { NodeBefore } from "../../upgrade/node-before.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 
 /**
@@ -11,14 +13,15 @@ export const earlyStages = ["pre-copying", "giving-up"] as const;
 export const forwardStages = ["stopping", "copying", "installing", "migrating", "proving", "cleaning"] as const;
 
 /**
- * Stages back to the old version, in order. The data come last: whatever starts the node once the only copy is in their place starts the
- * old version.
+ * Stages back to the old version, in order, once the new one may have run. The data come last: whatever starts the node once the only copy is in their place
+ * starts the old version.
  */
 export const backwardStages = ["back-stopping", "back-programs", "back-config", "back-data", "back-proving"] as const;
 
 export type EarlyStage = (typeof earlyStages)[number];
 export type ForwardStage = (typeof forwardStages)[number];
-export type BackwardStage = (typeof backwardStages)[number];
+/** `back-discarding` in place of putting back while only the old version has run. */
+export type BackwardStage = (typeof backwardStages)[number] | "back-discarding";
 export type UpgradeStage = EarlyStage | ForwardStage | BackwardStage;
 
 /**
@@ -44,68 +47,50 @@ export type ReleaseFile = Readonly<{ name: string; sha256: string }>;
 /** Process, distinguished from a later one with the same id by its start (clock ticks since the machine's start). */
 export type ProcessMark = Readonly<{ pid: number; startTicks: number }>;
 
-/** Facts of the node before it was stopped, to prove either version by. */
-export type NodeBefore = Readonly<{
-  height: number;
-  /** Block that no reorganisation reaches any more; absent if the node did not return it. */
-  block?: Readonly<{ number: number; hash: string }> | undefined;
-  autoPrune: boolean;
-  /** Process that answered on the node's port; absent if it can't be seen, because it is another user's or the system is not Linux. */
-  process?: ProcessMark | undefined;
-  /** Whether the running node reports its version itself; node_cli is queried otherwise. */
-  tellsVersion: boolean;
-}>;
+/** Facts of the node before it was stopped. */
+export type HostNodeBefore = NodeBefore &
+  Readonly<{
+    /** Process that answered on the node's port; absent if it can't be seen, because it is another user's or the system is not Linux. */
+    process?: ProcessMark | undefined;
+  }>;
 
 /** Record of an upgrade: the plan that was agreed to, and the progress. Paths are absolute. */
-export type UpgradeRecord = Readonly<{
-  /** Version, else the commit of the programs. */
-  from: string;
-  to: string;
-  /** Commits of both, as far as their programs show them. */
-  commits?: Readonly<Partial<Record<"from" | "to", string | undefined>>> | undefined;
-  /** Directory with the new version's programs. */
-  source: string;
-  files: readonly ReleaseFile[];
-  binDirectory: string;
-  configPath: string;
-  /** Directory that keeps the old programs and node.conf, and the data of the first store. */
-  directory: string;
-  stores: readonly UpgradeStore[];
-  method: SnapshotMethod;
-  /** Only if the data are copied while the node runs: the request that is checked once more before the node is stopped, and the digest that its plan must have then. */
-  preCopy?:
-    | Readonly<{ request: Readonly<{ source: string; version?: string | undefined }>; digest: string }>
-    | undefined;
-  /** Whether a person withdrew it, or has taken note that it was given up. */
-  isWithdrawn?: boolean | undefined;
-  /**
-   * Only of a restore, which takes the stages of an upgrade to the same version: the snapshot of each store. A store's copy is then that of the snapshot, and
-   * the old data are put aside.
-   */
-  restoredFrom?: readonly string[] | undefined;
-  /** Only of a restore that the sidecar began by itself: the signs of corrupt data. */
-  foundCorrupt?: readonly string[] | undefined;
-  /** Whether the copy of the data stays once the new version is proved. */
-  keepsCopy: boolean;
-  before: NodeBefore;
-  /** Wall clock. */
-  beganMs: number;
-  stage: UpgradeStage;
-  stageSinceMs: number;
-  /** Failed tries of the way back. */
-  attempts: number;
-  /** Times that a sidecar ended in the middle of this stage. */
-  interruptions: number;
-  /** Whether the new version's programs may be in place, so that anybody may have started it, and it may have written to the data. */
-  newRan: boolean;
-  /** Whether the way back waits for the restart budget: it is tried again because the desired state changed, and nobody has requested it. */
-  waitsForBudget?: boolean | undefined;
-  /** Reason why it went back. */
-  failure?: string | undefined;
-  end?: UpgradeEnd | undefined;
-  /** Note on its end, for a person. */
-  note?: string | undefined;
-}>;
+export type UpgradeRecord = Progress<UpgradeStage> &
+  Readonly<{
+    /** Version, else the commit of the programs. */
+    from: string;
+    to: string;
+    /** Commits of both, as far as their programs show them. */
+    commits?: Readonly<Partial<Record<"from" | "to", string | undefined>>> | undefined;
+    /** Directory with the new version's programs. */
+    source: string;
+    files: readonly ReleaseFile[];
+    binDirectory: string;
+    configPath: string;
+    /** Directory that keeps the old programs and node.conf, and the data of the first store. */
+    directory: string;
+    stores: readonly UpgradeStore[];
+    method: SnapshotMethod;
+    /** Only if the data are copied while the node runs: the request that is checked once more before the node is stopped, and the digest that its plan must have then. */
+    preCopy?:
+      | Readonly<{ request: Readonly<{ source: string; version?: string | undefined }>; digest: string }>
+      | undefined;
+    /** Whether a person withdrew it, or has taken note that it was given up. */
+    isWithdrawn?: boolean | undefined;
+    /**
+     * Only of a restore, which takes the stages of an upgrade to the same version: the snapshot of each store. A store's copy is then that of the snapshot, and
+     * the old data are put aside.
+     */
+    restoredFrom?: readonly string[] | undefined;
+    /** Only of a restore that the sidecar began by itself: the signs of corrupt data. */
+    foundCorrupt?: readonly string[] | undefined;
+    /** Whether the copy of the data stays once the new version is proved. */
+    keepsCopy: boolean;
+    before: HostNodeBefore;
+    /** Whether the way back waits for the restart budget: it is tried again because the desired state changed, and nobody has requested it. */
+    waitsForBudget?: boolean | undefined;
+    end?: UpgradeEnd | undefined;
+  }>;
 
 /** Returns the commit of an upgrade that was proved, with the release that it has by the word of whoever requested it. */
 export function findUpgradedCommit(record: UpgradeRecord | undefined): ReleaseCommits {

@@ -3,9 +3,8 @@ import type { ServiceContext } from "#daemon/service.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
-import { readNodeValues } from "#node/conf/node-values.ts";
 import type { Authority } from "../adoption/authority.ts";
-import { planWithEarlierValues, saveHealthyConfig } from "../config/healthy-config.ts";
+import { planWithEarlierValues } from "../config/healthy-config.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { NodePlace } from "../config/node-place.ts";
@@ -19,15 +18,16 @@ import { isEarly, type UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
+import { runUpgrade } from "../../upgrade/run-upgrade.ts";
 import type { UpgradeRequest } from "./check-release.ts";
 import type { UpgradeCheck } from "./check-upgrade.ts";
-import { isRecordKept, keepRecord, runUpgrade } from "./run-upgrade.ts";
+import { explainBlocked, isRecordKept, keepRecord, keepRunningConfig } from "./keep-record.ts";
 import { hasPower, type PowerDriver, type PortHolders } from "./node-power.ts";
-import type { NodeRpc } from "./node-rpc.ts";
+import type { NodeRpc } from "../../upgrade/node-rpc.ts";
 import { formatUpgradeSubject, formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { upgradeRoute } from "./upgrade-route.ts";
 import { createUpgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
 import { waitForStop } from "./wait-for-stop.ts";
-import { explainBlocked } from "./explain-blocked.ts";
 
 /** Observations that an upgrade notes for the passes. */
 export type ApplyUpgradeSeen = Readonly<{
@@ -133,18 +133,22 @@ async function advanceUpgrade(
   const why = foundCorrupt && `The data were found corrupt: ${foundCorrupt.join("; ")}.`;
   if (record.stage !== "giving-up") events.add("upgrade", `${formatUpgradeSubject(record)} ${begins}.`, why, attempt);
   const steps = createUpgradeSteps(createStepsDependencies(driver, seen, dependencies));
-  const ended = await runUpgrade(
+  const { record: ended } = await runUpgrade(
     record,
-    { isResumed, ends: (stage) => isBefore && !isEarly(stage) },
+    { isResumed },
     {
+      route: upgradeRoute,
       steps,
-      remember: (now) => finishOrRemember(now, remember, seen, dependencies),
-      isKept: () => isRecordKept({ ...dependencies, store: state.store, blocked: noteBlocked }),
+      endsAt: (stage) => isBefore && !isEarly(stage),
+      remember: async (now) => {
+        finishOrRemember(now, remember, seen, dependencies);
+        return now.end !== undefined || isRecordKept({ ...dependencies, store: state.store, blocked: noteBlocked });
+      },
       clock,
       signal,
     },
   );
-  if (ended.end !== undefined && !isBefore) await noteRunning(ended, dependencies);
+  if (ended.end !== undefined && !isBefore) await keepRunningConfig(ended, dependencies);
 }
 
 /** Writes the end of an upgrade together with the hold that it sets: a kill between them would leave a failed node without a hold. */
@@ -230,17 +234,4 @@ function createStepsDependencies(
       });
     },
   };
-}
-
-/** Keeps the node.conf that the proved version was started with, to roll back to. */
-async function noteRunning({ end }: UpgradeRecord, dependencies: ApplyUpgradeDependencies): Promise<void> {
-  const { place, state } = dependencies;
-  if (end === "stranded") return;
-  const reading = await place.read();
-  if (!reading.ok || state.nodeHas.get() !== deriveMeaning(reading.document)) return;
-  state.atomically(() => {
-    state.startedWith.set(deriveMeaning(reading.document));
-    state.nodeValues.set(readNodeValues(reading.document, place.layout().pathsDirectory));
-  });
-  await saveHealthyConfig(reading.bytes, "advanced", dependencies);
 }

@@ -1,15 +1,15 @@
 import { isAnswering, type NodeFacts, type NodeHealth } from "#health/node-health.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
-import { findSettledBlock } from "#node/settled-block.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { isBetweenVersions, isUpgradeUnderWay, type Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
-import type { NodeBefore } from "../state/upgrade-record.ts";
+import type { HostNodeBefore } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { hasPower, type PortHolders } from "./node-power.ts";
-import type { NodeRpc } from "./node-rpc.ts";
+import { listNodeWarnings, readKnownBlock } from "../../upgrade/node-before.ts";
+import type { NodeRpc } from "../../upgrade/node-rpc.ts";
 import { identifyNode } from "./prove-version.ts";
 
 export type CheckNodeDependencies = Readonly<{
@@ -66,22 +66,20 @@ export async function readNodeBefore({
   holders,
   commits,
   signal,
-}: CheckNodeDependencies): Promise<NodeBefore | undefined> {
+}: CheckNodeDependencies): Promise<HostNodeBefore | undefined> {
   const now = health.current();
   const { height } = now;
   if (height === undefined || !isAnswering(health.facts())) return undefined;
-  const number = findSettledBlock(height);
-  const hash = await rpc.blockHash(number, signal);
+  const block = await readKnownBlock(height, rpc.blockHash, signal);
   const tellsVersion = identifyNode(now, settings.node.clientName, commits()) !== undefined;
   const autoPrune = observer.pruneInfo()?.autoPrune === true;
   const [process] = await holders.now();
-  const block = hash === undefined ? undefined : { number, hash };
   return { height, autoPrune, tellsVersion, block, process };
 }
 
 /** Finds what a person should know of the running node before it is stopped. */
 export async function findNodeWarnings(
-  before: NodeBefore | undefined,
+  before: HostNodeBefore | undefined,
   {
     health,
     rpc,
@@ -92,14 +90,8 @@ export async function findNodeWarnings(
   const { syncing } = health.current();
   const { height, lag } = health.facts();
   return [
-    ...(before !== undefined && before.block === undefined ? [noBlock] : []),
-    ...((await rpc.peers(signal)) === 0
-      ? ["the node has no peer: whether the new version finds any is not known"]
-      : []),
+    ...listNodeWarnings(before, await rpc.peers(signal)),
     ...(typeof syncing === "object" && syncing !== null ? ["the node is still syncing (eth_syncing)"] : []),
     ...[height, lag].flatMap((fault) => (typeof fault === "object" ? [fault.message] : [])),
   ];
 }
-
-const noBlock =
-  "the node returns no block by its number (eth_getBlockByNumber): that the new version has the old data can't be proved";

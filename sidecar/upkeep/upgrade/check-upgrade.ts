@@ -24,7 +24,7 @@ import type { VersionResolution } from "../version/version-resolution.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
 import { readRelease, findVersionProblems, type UpgradeRequest } from "./check-release.ts";
 import { findOtherFile } from "./program-files.ts";
-import { createFirstStage, formatWorkId } from "./first-stage.ts";
+import { createFirstStage, formatWorkId } from "../../upgrade/next-stage.ts";
 import { measureCopy, findStores, type CopyCost, type FoundStores } from "./data/data-stores.ts";
 import { showsChanges } from "./data/changed-files.ts";
 import { explainNoRsync } from "./data/rsync.ts";

@@ -12,7 +12,7 @@ import type { WriterLock } from "../config/writer-lock.ts";
 import { findWrite, type Observed, type Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import type { StepOutcome } from "./next-stage.ts";
+import type { StageOutcome } from "../../upgrade/next-stage.ts";
 import { isThere } from "./data/data-copy.ts";
 
 export type ConfigStepDependencies = Readonly<{
@@ -43,18 +43,21 @@ export async function keepConfig(
 }
 
 /** Gives node.conf the keys of the new version, as the upkeep would once the node answers: so the version is proved with its final node.conf. */
-export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<StepOutcome> {
+export async function migrateConfig(
+  record: UpgradeRecord,
+  dependencies: ConfigStepDependencies,
+): Promise<StageOutcome> {
   const { limitBytes, fileDeadline, plan } = dependencies;
   const reading = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
-  if (!reading.ok) return { ok: false, why: reading.problem.message };
+  if (!reading.ok) return { kind: "failed", why: reading.problem.message };
   const version = parseNodeVersion(record.to);
   // Known by its commit alone: which names it reads is not known, and the present ones stay.
-  if (version === undefined) return { ok: true };
+  if (version === undefined) return { kind: "done" };
   const planned = await plan({ document: reading.document, version });
   const [problem] = planned.problems;
-  if (problem !== undefined) return { ok: false, why: problem.message };
+  if (problem !== undefined) return { kind: "failed", why: problem.message };
   const write = findWrite(planned);
-  if (write === undefined) return { ok: true };
+  if (write === undefined) return { kind: "done" };
   const changes = write.changes.map((change) => ({
     message: `${basename(record.configPath)}: ${formatChange(change)}.`,
     why: `the upgrade from ${record.from} to ${record.to}`,
@@ -63,14 +66,17 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
 }
 
 /** Puts the old node.conf back; does nothing if none was kept, or it is in place. */
-export async function putConfigBack(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<StepOutcome> {
+export async function putConfigBack(
+  record: UpgradeRecord,
+  dependencies: ConfigStepDependencies,
+): Promise<StageOutcome> {
   const { limitBytes, fileDeadline } = dependencies;
   const kept = locateKeptConfig(record);
-  if (!(await isThere(kept))) return { ok: true };
+  if (!(await isThere(kept))) return { kind: "done" };
   const before = await readWithDeadline(kept, limitBytes, fileDeadline);
-  if (!before.ok) return { ok: false, why: before.problem.message };
+  if (!before.ok) return { kind: "failed", why: before.problem.message };
   const now = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
-  if (now.contentHash === before.contentHash) return { ok: true };
+  if (now.contentHash === before.contentHash) return { kind: "done" };
   const message = `${basename(record.configPath)}: put back as it was before.`;
   const changes = [{ message, why: record.failure }];
   return writeOver(record.configPath, now, { content: before.bytes, changes }, dependencies);
@@ -82,12 +88,12 @@ async function writeOver(
   now: ConfigReading,
   made: Readonly<{ content: Uint8Array; changes: readonly DescribedChange[] }>,
   dependencies: ConfigStepDependencies,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   const { limitBytes, lock } = dependencies;
   const expected = { expectedHash: now.contentHash, expectedProblem: now.ok ? undefined : now.problem.reason };
   const written = await writeWithDeadline(
     { path, limitBytes, ...expected, ...made },
     { ...dependencies, lock: lock() },
   );
-  return written.ok ? { ok: true } : { ok: false, why: written.message };
+  return written.ok ? { kind: "done" } : { kind: "failed", why: written.message };
 }

@@ -5,7 +5,7 @@ import { DriverError, type NodeDriver, type RestartReport } from "../drivers/dri
 import { waitForAnswer } from "../restart/restart-verification.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { NodeProcesses } from "../drivers/node-processes.ts";
-import type { StepOutcome } from "./next-stage.ts";
+import type { StageOutcome } from "../../upgrade/next-stage.ts";
 
 /** A driver that stops and starts the node in two steps: between them nothing uses its files. */
 export type PowerDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
@@ -41,7 +41,7 @@ export function hasPower(driver: NodeDriver | undefined): driver is PowerDriver 
 export async function stopNode(
   { withinMs, before }: Readonly<{ withinMs: number; before: ProcessMark | undefined }>,
   dependencies: NodePowerDependencies,
-): Promise<StepOutcome> {
+): Promise<StageOutcome> {
   const { driver, holders, clock, signal } = dependencies;
   const beganMs = clock.monotonicMs();
   const seen = [...(await holders.now()), ...(before === undefined ? [] : [before])];
@@ -65,13 +65,13 @@ export async function stopNode(
     clock,
   );
   if (isClosed && running === undefined) {
-    return hasFailed && seen.length === 0 ? { ok: false, why: `${unseen}${words}` } : { ok: true };
+    return hasFailed && seen.length === 0 ? { kind: "failed", why: `${unseen}${words}` } : { kind: "done" };
   }
   const what =
     running === undefined
       ? "the node still answers, or its port is still open,"
       : `its process ${running.pid} still runs`;
-  return { ok: false, why: `${what} ${withinMs} ms after its stop (restart.timeoutMs)${words}` };
+  return { kind: "failed", why: `${what} ${withinMs} ms after its stop (restart.timeoutMs)${words}` };
 }
 
 const unseen =

@@ -14,17 +14,18 @@ import type { NodeCli } from "../drivers/node-cli.ts";
 import { DriverError } from "../drivers/driver.ts";
 import { prepareProcessLook } from "../restart/process-watch.ts";
 import { restartAndVerify, type VerificationDependencies } from "../restart/restart-verification.ts";
-import type { NodeBefore } from "../state/upgrade-record.ts";
-import type { StepOutcome } from "./next-stage.ts";
+import type { HostNodeBefore } from "../state/upgrade-record.ts";
+import type { StageOutcome } from "../../upgrade/next-stage.ts";
 import { startNode, type NodePowerDependencies } from "./node-power.ts";
-import type { NodeRpc } from "./node-rpc.ts";
+import { findDataDoubt, findHeightDoubt, findVersionDoubt } from "../../upgrade/node-before.ts";
+import type { NodeRpc } from "../../upgrade/node-rpc.ts";
 
 /** Version to prove, and the facts and deadlines of the proof. */
 export type ProofOptions = Readonly<{
   wanted: ProgramIdentity;
   /** Finds a program that is not in place with the content of that version, for nodes and tools that report none; undefined if all are. */
   findOther: () => Promise<string | undefined>;
-  before: NodeBefore;
+  before: HostNodeBefore;
   clientName: string | undefined;
   toolCommand?: string | undefined;
   answersWithinMs: number;
@@ -44,7 +45,7 @@ const lookAgainMs = 250;
  * Starts the node and proves that it runs as a version with the old data: it answers, its height advances, metrics arrive (if they are
  * checked); it reports that version or commit, else has its programs; an old block has its old hash; its height is above the old one; auto-pruning is still on.
  */
-export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<StepOutcome> {
+export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<StageOutcome> {
   const { driver, signal } = dependencies;
   const { isResumed: mayRun, healthyWithinMs } = options;
   try {
@@ -53,10 +54,10 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
       { ...options, isMade: mayRun, signal },
       { ...dependencies, beforeRestart: () => prepareProcessLook(driver) },
     );
-    if (!verified.ok) return { ok: false, why: verified.message };
+    if (!verified.ok) return { kind: "failed", why: verified.message };
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
-    return { ok: false, why: error.message };
+    return { kind: "failed", why: error.message };
   }
   for (const prove of [checkVersion, checkData, checkHeight, checkPruning]) {
     const why = await waitUntil(
@@ -65,9 +66,9 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
       { everyMs: lookAgainMs, withinMs: options.healthyWithinMs, signal },
       dependencies.clock,
     );
-    if (why !== undefined) return { ok: false, why };
+    if (why !== undefined) return { kind: "failed", why };
   }
-  return { ok: true };
+  return { kind: "done" };
 }
 
 async function checkVersion(
@@ -76,13 +77,10 @@ async function checkVersion(
 ): Promise<string | undefined> {
   const health = await look(signal);
   const reported = identifyNode(health, clientName, commits());
-  if (reported === undefined && before.tellsVersion) {
-    return `it does not report its version, which has to be ${nameProgram(wanted)}`;
-  }
-  const found = reported ?? (await identifyInstalled(nodeCli, toolCommand, commits(), signal));
-  const compared = found === undefined ? "unknown" : compareProgram(found, wanted);
-  if (compared === "same") return undefined;
-  if (compared === "other") return `it runs as ${nameProgram(found ?? {})}, not as ${nameProgram(wanted)}`;
+  const isSilent = reported === undefined && before.tellsVersion;
+  const found = isSilent ? undefined : (reported ?? (await identifyInstalled(nodeCli, toolCommand, commits(), signal)));
+  const doubt = findVersionDoubt(wanted, before, { reported, found });
+  if (doubt !== undefined || (found !== undefined && compareProgram(found, wanted) === "same")) return doubt;
   const other = await findOther();
   return other && `${other} in the directory of its programs is not that of ${nameProgram(wanted)}`;
 }
@@ -114,19 +112,14 @@ async function identifyInstalled(
 
 async function checkData({ before }: ProofOptions, { rpc, signal }: ProofDependencies): Promise<string | undefined> {
   if (before.block === undefined) return undefined;
-  const { number, hash } = before.block;
-  const found = await rpc.blockHash(number, signal);
-  if (found === hash) return undefined;
-  const what = found === undefined ? "is gone" : `has the hash ${found}`;
-  return `its data are others: block ${number}, which had the hash ${hash}, ${what}`;
+  return findDataDoubt(before, await rpc.blockHash(before.block.number, signal));
 }
 
 async function checkHeight({ before }: ProofOptions, { look, signal }: ProofDependencies): Promise<string | undefined> {
   const health = await look(signal);
   const { height, failure } = health;
   if (failure !== undefined || height === undefined) return "it stopped answering";
-  if (height > before.height || (height === before.height && isAtRest(health))) return undefined;
-  return `its height is ${height}, and was ${before.height} before the upgrade`;
+  return findHeightDoubt(before, height, isAtRest(health));
 }
 
 async function checkPruning(

@@ -2,7 +2,8 @@ import { beginUpgrade, type BeginUpgradeDependencies, type BegunUpgrade } from "
 import type { UpgradeRequest } from "./check-release.ts";
 import { checkUpgrade, type CheckUpgradeDependencies } from "./check-upgrade.ts";
 import { formatUpgradeSubject, formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
-import { decideAfterWithdrawal } from "./next-stage.ts";
+import { rollBack } from "../../upgrade/next-stage.ts";
+import { upgradeRoute } from "./upgrade-route.ts";
 import { checkRestore } from "./check-restore.ts";
 
 /** Upgrade that a person requests; without the digest of a plan they only look. */
@@ -32,7 +33,7 @@ export function cancelUpgrade(
   if (record === undefined || !(isCopying || isUnread)) return undefined;
   const by = "gatehouse upgrade --cancel";
   const withdrawn = isCopying
-    ? decideAfterWithdrawal(record, `it was withdrawn (${by})`, clock.wallMs())
+    ? { ...rollBack(record, `it was withdrawn (${by})`, clock.wallMs(), upgradeRoute), isWithdrawn: true }
     : { ...record, isWithdrawn: true };
   state.atomically(() => {
     state.upgrade.set(withdrawn);

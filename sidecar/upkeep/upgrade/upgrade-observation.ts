@@ -2,15 +2,10 @@ import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { CommandWords } from "../command-words.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
-import {
-  backwardStages,
-  isEarly,
-  listSteps,
-  listUpgradeDirectories,
-  type UpgradeRecord,
-  type UpgradeStage,
-} from "../state/upgrade-record.ts";
-import { isBackward, stageWords } from "./next-stage.ts";
+import { isEarly, listSteps, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
+import { isBackward, listBack, upgradeRoute } from "./upgrade-route.ts";
+
+const { words: stageWords } = upgradeRoute;
 
 /** State of the node's upgrade, as last seen. */
 export type UpgradeObservation = Readonly<{
@@ -114,7 +109,7 @@ export function formatUpgrade(record: UpgradeRecord): string {
       `By hand: stop the node, restore ${copies}; the old programs are in ${directory}/programs, node.conf is ${directory}/node.conf.`
     );
   }
-  const stages: readonly UpgradeStage[] = isBackward(stage) ? backwardStages : listSteps(record);
+  const stages = isBackward(stage) ? listBack(record) : listSteps(record);
   const way = isBackward(stage) ? "goes back" : "is under way";
   return `${what} ${way}: ${stageWords[stage]} (step ${stages.indexOf(stage) + 1} of ${stages.length}) since ${since}.${why}`;
 }

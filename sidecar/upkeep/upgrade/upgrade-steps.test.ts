@@ -12,7 +12,8 @@ import { createConfigVersions } from "../config/config-versions.ts";
 import { createWriterLock, type WriterLock } from "../config/writer-lock.ts";
 import { auditEvents } from "../state/audited-event-log.ts";
 import type { UpgradeRecord, UpgradeStage } from "../state/upgrade-record.ts";
-import { runUpgrade } from "./run-upgrade.ts";
+import { runUpgrade } from "../../upgrade/run-upgrade.ts";
+import { upgradeRoute } from "./upgrade-route.ts";
 import { createUpgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
 
 let root: string;
@@ -52,6 +53,8 @@ afterEach(() => rmSync(root, { recursive: true }));
 const never = () => {
   throw new Error("not a part of this test");
 };
+
+const firstRun = { amend: async () => undefined, isResumed: false };
 
 /** The steps of a node of which nothing but the port is seen. */
 function steps(lock?: WriterLock) {
@@ -101,8 +104,8 @@ test.each(["installing", "back-programs", "back-data"] as const)(
   async (stage) => {
     writeFileSync(join(root, "bin", "ops"), "as it was");
     runs = true;
-    const outcome = await steps()[stage]({ ...record, stage }, false);
-    expect(outcome).toMatchObject({ ok: false, why: expect.stringContaining("started by somebody else") });
+    const outcome = await steps()[stage]({ ...record, stage }, firstRun);
+    expect(outcome).toMatchObject({ kind: "failed", why: expect.stringContaining("started by somebody else") });
     expect(text("bin", "ops")).toBe("as it was");
     expect(text("data", "chain")).toBe("of the new version");
     expect(text("work", "data", "chain")).toBe("old blocks");
@@ -113,7 +116,7 @@ test("programs that can't be put back leave the only copy of the data where it i
   // A directory in the place of a program can't be replaced by it.
   rmSync(join(root, "bin", "ops"));
   mkdirSync(join(root, "bin", "ops", "taken"), { recursive: true });
-  const ended = await back(record);
+  const { record: ended } = await back(record);
   expect(ended).toMatchObject({ end: "stranded", stage: "back-programs" });
   expect(text("work", "data", "chain")).toBe("old blocks");
 });
@@ -130,7 +133,7 @@ test("the node.conf that is put back is in the audit log by its SHA-256", async 
   const [now, old] = ['{"new": 1}', '{"chain": {"monitor_config": {}, "startup_config": {}}}'];
   writeFileSync(record.configPath, now);
   writeFileSync(join(root, "work", "node.conf"), old);
-  expect(await steps(lock)["back-config"](record, false)).toEqual({ ok: true });
+  expect(await steps(lock)["back-config"](record, firstRun)).toEqual({ kind: "done" });
   expect(text("bin", "node.conf")).toBe(old);
   const sides = { before: { sha256: hash("sha256", now) }, after: { sha256: hash("sha256", old) } };
   expect(audited).toMatchObject(
@@ -148,11 +151,11 @@ function back(from: UpgradeRecord, atProof?: () => void) {
         ...steps(),
         "back-proving": async () => {
           atProof?.();
-          return { ok: false, why: "no node here" };
+          return { kind: "failed", why: "no node here" };
         },
       },
-      remember: () => undefined,
-      isKept: async () => true,
+      route: upgradeRoute,
+      remember: async () => true,
       clock: systemClock,
       signal: new AbortController().signal,
     },

@@ -5,17 +5,18 @@ import type { Logger } from "#daemon/log/log.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
+import { listUpgradeDirectories, type UpgradeRecord, type UpgradeStage } from "../state/upgrade-record.ts";
 import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";
 import { copyStores, putStoreBack, removeCopy } from "./data/data-copy.ts";
 import { finishCopies, copyRunningStores } from "./data/pre-copy.ts";
 import { copySnapshot, revertRestore } from "./data/restore-data.ts";
-import type { StepOutcome } from "./next-stage.ts";
+import type { StageOutcome } from "../../upgrade/next-stage.ts";
 import { isStopped, stopNode } from "./node-power.ts";
 import { findOtherFile, hashFiles, installPrograms, keepPrograms, putProgramsBack } from "./program-files.ts";
 import { endWritersOf } from "./data/rsync.ts";
+import type { waitForStop } from "./wait-for-stop.ts";
 import { proveVersion, type ProofDependencies, type ProofOptions } from "./prove-version.ts";
-import type { UpgradeSteps } from "./run-upgrade.ts";
+import type { StageSteps } from "../../upgrade/run-upgrade.ts";
 
 export type UpgradeStepsDependencies = ProofDependencies &
   ConfigStepDependencies &
@@ -25,17 +26,17 @@ export type UpgradeStepsDependencies = ProofDependencies &
       Readonly<{ upgrade: Pick<SidecarSettings["upgrade"], "copyTimeoutMs" | "preCopyTimeoutMs"> }>;
     boot: () => BootTime;
     /** Waits until the node may be stopped, as was agreed. */
-    waitForStop: (record: UpgradeRecord) => Promise<StepOutcome>;
+    waitForStop: (record: UpgradeRecord) => ReturnType<typeof waitForStop>;
     /** Called when node.conf may have changed, before the node is proved with it. */
     readConfig: () => Promise<void>;
     /** Called once a version was started, before the upgrade ends: by the version from before, node.conf would be changed back. */
     observeVersion: () => Promise<void>;
   }>;
 
-const done: StepOutcome = { ok: true };
+const done: StageOutcome = { kind: "done" };
 
 /** Creates the steps of an upgrade of a node whose programs and data are on this machine. */
-export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSteps {
+export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): StageSteps<UpgradeStage, UpgradeRecord> {
   const { settings, signal, readConfig, observeVersion } = dependencies;
   const stop = ({ before }: UpgradeRecord) =>
     stopNode({ withinMs: settings.restart.timeoutMs, before: before.process }, dependencies);
@@ -47,13 +48,16 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
   };
   /** Guards a step: a supervisor, or a reboot while the sidecar was away, may have started the node since its stop, and then nothing of it is touched. */
   const requireStopped =
-    (step: (record: UpgradeRecord) => Promise<StepOutcome>) =>
-    async (record: UpgradeRecord): Promise<StepOutcome> =>
-      (await isStopped(dependencies)) ? step(record) : { ok: false, why: startedMeanwhile };
+    (step: (record: UpgradeRecord) => Promise<StageOutcome>) =>
+    async (record: UpgradeRecord): Promise<StageOutcome> =>
+      (await isStopped(dependencies)) ? step(record) : { kind: "failed", why: startedMeanwhile };
   return {
-    "pre-copying": async (record) => {
+    "pre-copying": async (record, { amend }) => {
       await copyRunningStores(record, { timeoutMs: settings.upgrade.preCopyTimeoutMs, signal }, dependencies);
-      return dependencies.waitForStop(record);
+      const { before, ...outcome } = await dependencies.waitForStop(record);
+      // A withdrawal meanwhile has changed the record.
+      if (before !== undefined && !signal.aborted) await amend({ before });
+      return outcome;
     },
     "giving-up": (record) => removeWork(record, signal),
     stopping: stop,
@@ -73,7 +77,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
       // A supervisor that has started the node meanwhile has spoilt the copy.
       if (await isStopped(dependencies)) return done;
       for (const store of record.stores) await removeCopy(store);
-      return { ok: false, why: startedMeanwhile };
+      return { kind: "failed", why: startedMeanwhile };
     }),
     installing: requireStopped(async ({ files, source, binDirectory, stores, restoredFrom }) => {
       if (restoredFrom !== undefined) for (const store of stores) await putStoreBack(store);
@@ -81,7 +85,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
       return done;
     }),
     migrating: (record) => migrateConfig(record, dependencies),
-    proving: (record, isResumed) => start("to", record, isResumed),
+    proving: (record, { isResumed }) => start("to", record, isResumed),
     cleaning: (record) => removeUnlessKept(record),
     "back-stopping": stop,
     "back-programs": requireStopped(async (record) => {
@@ -89,18 +93,16 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Upgr
       return done;
     }),
     "back-config": (record) => putConfigBack(record, dependencies),
-    "back-data": requireStopped(async ({ stores, newRan, restoredFrom }) => {
-      if (restoredFrom !== undefined) for (const store of stores) await revertRestore(store);
-      else if (newRan) for (const store of stores) await putStoreBack(store);
-      // Data that the new version never saw are the old ones.
-      else for (const store of stores) await removeCopy(store);
+    "back-data": requireStopped(async ({ stores, restoredFrom }) => {
+      for (const store of stores) await (restoredFrom === undefined ? putStoreBack(store) : revertRestore(store));
       return done;
     }),
-    "back-proving": async (record, isResumed) => {
-      const outcome = await start("from", record, isResumed);
-      if (outcome.ok) await removeUnused(record);
-      return outcome;
+    // Data that the new version never saw are the old ones.
+    "back-discarding": async ({ stores }) => {
+      for (const store of stores) await removeCopy(store);
+      return done;
     },
+    "back-proving": (record, { isResumed }) => start("from", record, isResumed),
   };
 }
 
@@ -132,12 +134,6 @@ function copyData(
   return copyStores(stores, { method, ...options }, dependencies);
 }
 
-/** Removes copies that were begun while the node ran, if the new version's programs were never put in place: the node's own data are unchanged. */
-async function removeUnused({ preCopy, newRan, stores }: UpgradeRecord): Promise<void> {
-  if (preCopy === undefined || newRan) return;
-  for (const store of stores) await removeCopy(store);
-}
-
 const startedMeanwhile =
   "the node was started by somebody else while it had to stand still; stop what starts it (a supervisor?) for the time of the upgrade";
 
@@ -146,7 +142,7 @@ function locateKeptPrograms({ directory }: UpgradeRecord): string {
 }
 
 /** Ends the processes that an earlier sidecar left copying there, and removes the work directories. */
-async function removeWork(record: UpgradeRecord, signal: AbortSignal): Promise<StepOutcome> {
+async function removeWork(record: UpgradeRecord, signal: AbortSignal): Promise<StageOutcome> {
   const directories = listUpgradeDirectories(record);
   try {
     for (const directory of directories) {
@@ -157,19 +153,19 @@ async function removeWork(record: UpgradeRecord, signal: AbortSignal): Promise<S
   } catch (error) {
     const remove = `rm -r -- ${directories.map(quoteShellWord).join(" ")}`;
     return {
-      ok: false,
+      kind: "failed",
       why: `what was copied could not be removed (${(error as Error).message}); remove it: ${remove}`,
     };
   }
 }
 
-async function removeUnlessKept(record: UpgradeRecord): Promise<StepOutcome> {
+async function removeUnlessKept(record: UpgradeRecord): Promise<StageOutcome> {
   const directories = listUpgradeDirectories(record);
   if (record.keepsCopy) {
     const them = directories.length === 1 ? "it" : "them";
     const what = record.restoredFrom === undefined ? `, and the programs of ${record.from},` : "";
     const note = `The old data${what} stay in ${directories.join(" and ")} until you remove ${them}.`;
-    return { ok: true, note };
+    return { kind: "done", note };
   }
   for (const directory of directories) await rm(directory, { recursive: true, force: true, maxRetries: 5 });
   return done;

@@ -37,21 +37,21 @@ async function wait(...found: readonly UpgradeCheck[]) {
 }
 
 test("a node whose data are copied is stopped at once where nothing speaks against it, and proved by how it is then", async () => {
-  expect(await wait(right)).toMatchObject({ outcome: { ok: true, before }, looks: 1 });
+  expect(await wait(right)).toMatchObject({ outcome: { kind: "done", before }, looks: 1 });
 });
 
 test("what may pass is waited for, and said", async () => {
   const { outcome, said, left } = await wait(restarting, right);
-  expect(outcome).toEqual({ ok: true, before });
+  expect(outcome).toEqual({ kind: "done", before });
   expect([said, left]).toEqual([[undefined, "the node is being restarted"], undefined]);
 });
 
 test("what does not pass within upgrade.lateMs ends it", async () => {
-  const outcome = { ok: false, why: "the node is being restarted" };
+  const outcome = { kind: "failed", why: "the node is being restarted" };
   expect(await wait(restarting)).toMatchObject({ outcome, looks: 4, left: undefined });
 });
 
 test("another upgrade than the one that was agreed to does not come to the node", async () => {
   const another: UpgradeCheck = { ...right, plan: { ...plan, digest: "d2" } };
-  expect(await wait(another)).toMatchObject({ outcome: { ok: false, why: expect.stringContaining("agreed to") } });
+  expect(await wait(another)).toMatchObject({ outcome: { kind: "failed", why: expect.stringContaining("agreed to") } });
 });

@@ -1,10 +1,10 @@
 import type { Clock } from "#daemon/clock.ts";
 import { waitUntil } from "#daemon/time.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import type { HostNodeBefore, UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpgradeRequest } from "./check-release.ts";
 import type { UpgradeCheck } from "./check-upgrade.ts";
-import type { StepOutcome } from "./next-stage.ts";
+import type { StageOutcome } from "../../upgrade/next-stage.ts";
 import type { ObservedUpgrade } from "./upgrade-observation.ts";
 
 export type WaitForStopDependencies = Readonly<{
@@ -23,14 +23,14 @@ const mayGoOn = ({ record }: UpgradeCheck) => record !== undefined;
 
 /**
  * Waits until the node, whose data are copied, may be stopped: there are no problems, and the upgrade is still the one that was agreed to. Passing problems
- * (a restart, a node that does not answer) are waited for.
+ * (a restart, a node that does not answer) are waited for. Returns the facts of the node then, too.
  */
 export async function waitForStop(
   { preCopy }: Pick<UpgradeRecord, "preCopy">,
   { upgrade }: Readonly<{ upgrade: ObservedUpgrade }>,
   { check, settings, clock, signal }: WaitForStopDependencies,
-): Promise<StepOutcome> {
-  if (preCopy === undefined) return { ok: true };
+): Promise<StageOutcome & Readonly<{ before?: HostNodeBefore }>> {
+  if (preCopy === undefined) return { kind: "done" };
   const look = async (): Promise<UpgradeCheck> => {
     const found = await check(preCopy.request);
     const { problems } = found.plan;
@@ -40,7 +40,7 @@ export async function waitForStop(
   const { lateMs: withinMs } = settings.upgrade;
   const { plan, record } = await waitUntil(look, mayGoOn, { everyMs: tryAgainMs, withinMs, signal }, clock);
   upgrade.note({ trouble: undefined });
-  if (record === undefined) return { ok: false, why: plan.problems.join("; ") };
-  if (plan.digest !== preCopy.digest) return { ok: false, why: another };
-  return { ok: true, before: record.before };
+  if (record === undefined) return { kind: "failed", why: plan.problems.join("; ") };
+  if (plan.digest !== preCopy.digest) return { kind: "failed", why: another };
+  return { kind: "done", before: record.before };
 }

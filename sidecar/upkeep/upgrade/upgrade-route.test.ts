@@ -7,10 +7,21 @@ import {
   decideAfterHold,
 } from "../state/upgrade-record.ts";
 import { begunUpgrade as begun } from "../../testing/begun-upgrade.ts";
-import { decideAfterInterruption, decideAfterStep, backAttempts, interruptionsMax } from "./next-stage.ts";
+import {
+  decideAfterInterruption as interrupt,
+  decideAfterStage,
+  backAttempts,
+  interruptionsMax,
+  type StageOutcome,
+} from "../../upgrade/next-stage.ts";
+import { upgradeRoute } from "./upgrade-route.ts";
 
 const at = (stage: UpgradeStage, more: Partial<UpgradeRecord> = {}): UpgradeRecord => ({ ...begun, stage, ...more });
-const fails = { ok: false, why: "it broke" } as const;
+const fails = { kind: "failed", why: "it broke" } as const;
+const done = { kind: "done" } as const;
+const decideAfterStep = (record: UpgradeRecord, outcome: Exclude<StageOutcome, { kind: "waits" }>, nowMs: number) =>
+  decideAfterStage(record, outcome, nowMs, upgradeRoute);
+const decideAfterInterruption = (record: UpgradeRecord, nowMs: number) => interrupt(record, nowMs, upgradeRoute);
 
 /** Runs a record to its end with steps of the given outcome; returns every stage. */
 function stagesFrom(record: UpgradeRecord, comesOut: (stage: UpgradeStage, step: number) => boolean) {
@@ -19,7 +30,7 @@ function stagesFrom(record: UpgradeRecord, comesOut: (stage: UpgradeStage, step:
   for (let step = 0; now.end === undefined; step += 1) {
     if (step > 100) throw new Error("no end");
     stages.push(now.stage);
-    now = decideAfterStep(now, comesOut(now.stage, step) ? { ok: true } : fails, 2);
+    now = decideAfterStep(now, comesOut(now.stage, step) ? done : fails, 2);
   }
   return { stages, ended: now };
 }
@@ -34,11 +45,10 @@ test("where every step works, each is made once, in order, and the new version i
 describe("a step that fails leads back, by every step of the way back, and says why", () => {
   it.each(forwardStages.filter((stage) => stage !== "cleaning"))("%s", (failing) => {
     const { stages, ended } = stagesFrom(begun, (stage) => stage !== failing);
-    // A node that could not be stopped is proved as it is, and not stopped again.
-    const back = failing === "stopping" ? ["back-proving"] : backwardStages;
-    expect(stages).toEqual([...forwardStages.slice(0, forwardStages.indexOf(failing) + 1), ...back]);
-    // From the first new program on, a supervisor may have started the new version.
+    // From the first new program on, a supervisor may have started the new version. Before, the node is proved as it is, and not stopped again.
     const newRan = forwardStages.indexOf(failing) >= forwardStages.indexOf("installing");
+    const back = newRan ? backwardStages : ["back-discarding", "back-proving"];
+    expect(stages).toEqual([...forwardStages.slice(0, forwardStages.indexOf(failing) + 1), ...back]);
     expect(ended).toMatchObject({ end: "rolled-back", failure: "it broke", newRan });
   });
 });
@@ -50,12 +60,9 @@ const copiedFirst = {
 } as const satisfies Partial<UpgradeRecord>;
 
 describe("an upgrade whose data are copied while the node runs", () => {
-  it("goes the steps of any other afterwards, and is proved by how the node was when it was stopped", () => {
+  it("goes the steps of any other afterwards", () => {
     const { stages } = stagesFrom({ ...begun, ...copiedFirst }, () => true);
     expect(stages).toEqual(["pre-copying", ...forwardStages]);
-    const before = { height: 99, autoPrune: true, tellsVersion: true };
-    const next = decideAfterStep({ ...begun, ...copiedFirst }, { ok: true, before }, 2);
-    expect(next).toMatchObject({ stage: "stopping", before, stageSinceMs: 2 });
   });
 
   it("is given up where that fails: no step touches the node, and what can't be removed is reported", () => {
@@ -87,7 +94,8 @@ test("a copy that can't be removed undoes nothing", () => {
 
 describe("a way back that fails is tried again from its beginning, and then left to a person", () => {
   it.each(backwardStages)("%s", (failing) => {
-    const { stages, ended } = stagesFrom(at("back-stopping", { failure: "first" }), (stage) => stage !== failing);
+    const from = at("back-stopping", { failure: "first", newRan: true });
+    const { stages, ended } = stagesFrom(from, (stage) => stage !== failing);
     expect(stages.filter((stage) => stage === failing)).toHaveLength(backAttempts);
     expect(ended).toMatchObject({ end: "stranded", stage: failing, failure: "first", note: "it broke" });
     const again = decideAfterHold(ended, { isBack: false, byPerson: true }, 3);
@@ -96,10 +104,14 @@ describe("a way back that fails is tried again from its beginning, and then left
   });
 });
 
+const failsOnce = (stage: UpgradeStage, step: number) => !(stage === "back-proving" && step === 0);
+
 test("a node that was killed while the old version was proved is started once more", () => {
-  const { stages, ended } = stagesFrom(at("back-proving"), (stage, step) => !(stage === "back-proving" && step === 0));
+  const { stages, ended } = stagesFrom(at("back-proving", { failure: "first", newRan: true }), failsOnce);
   expect(stages).toEqual(["back-proving", ...backwardStages]);
   expect(ended.end).toBe("rolled-back");
+  const untouched = stagesFrom(at("back-proving", { failure: "first" }), failsOnce);
+  expect(untouched.stages).toEqual(["back-proving", "back-stopping", "back-discarding", "back-proving"]);
 });
 
 test("a sidecar that ends again and again in one step goes back; on the way back it goes on for as long as it takes", () => {
@@ -108,15 +120,15 @@ test("a sidecar that ends again and again in one step goes back; on the way back
   expect(record).toMatchObject({ stage: "copying", interruptions: interruptionsMax });
   record = decideAfterInterruption(record, 2);
   expect(record).toMatchObject({
-    stage: "back-stopping",
+    stage: "back-discarding",
     failure: "the sidecar was ended 6 times while it was copying the data and the old programs",
   });
   for (let ended = 0; ended < 50; ended += 1) record = decideAfterInterruption(record, 2);
-  expect(record.stage).toBe("back-stopping");
+  expect(record.stage).toBe("back-discarding");
 });
 
 test("that the new version may have run is remembered before its first program is in place, and stays so", () => {
-  const installing = decideAfterStep(at("copying"), { ok: true }, 2);
+  const installing = decideAfterStep(at("copying"), done, 2);
   expect(installing).toMatchObject({ stage: "installing", newRan: true });
   expect(decideAfterStep(installing, fails, 3)).toMatchObject({ stage: "back-stopping", newRan: true });
 });

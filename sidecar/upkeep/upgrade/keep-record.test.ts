@@ -7,19 +7,21 @@ import {
   type UpgradeRecord,
   type UpgradeStage,
 } from "../state/upgrade-record.ts";
-import { isRecordKept, keepRecord, runUpgrade, type UpgradeSteps } from "./run-upgrade.ts";
+import { runUpgrade, type StageSteps, type StageStep } from "../../upgrade/run-upgrade.ts";
+import { isRecordKept, keepRecord } from "./keep-record.ts";
+import { upgradeRoute } from "./upgrade-route.ts";
 
 /** Steps that all work, and only note that they were made. */
 function notedSteps() {
   const made: UpgradeStage[] = [];
-  const note: UpgradeSteps[UpgradeStage] = async ({ stage }) => {
+  const note: StageStep<UpgradeRecord> = async ({ stage }) => {
     made.push(stage);
-    return { ok: true };
+    return { kind: "done" };
   };
   const stages = [...earlyStages, ...forwardStages, ...backwardStages];
-  const steps: Partial<Record<UpgradeStage, UpgradeSteps[UpgradeStage]>> = {};
+  const steps: Partial<Record<UpgradeStage, StageStep<UpgradeRecord>>> = {};
   for (const stage of stages) steps[stage] = note;
-  return { made, steps: steps as UpgradeSteps };
+  return { made, steps: steps as StageSteps<UpgradeStage, UpgradeRecord> };
 }
 
 test("a step does not begin before it is on the disk that it does", async () => {
@@ -27,16 +29,23 @@ test("a step does not begin before it is on the disk that it does", async () => 
   const remembered: UpgradeStage[] = [];
   const dependencies = {
     steps,
-    remember: ({ stage }: { stage: UpgradeStage }) => void remembered.push(stage),
-    isKept: async () => remembered.at(-1) !== "installing",
+    route: upgradeRoute,
+    remember: async ({ stage }: UpgradeRecord) => {
+      remembered.push(stage);
+      return stage !== "installing";
+    },
     clock: { wallMs: () => 1 },
     signal: new AbortController().signal,
   };
-  const stands = await runUpgrade(begunUpgrade, { isResumed: false }, dependencies);
+  const { record: stands } = await runUpgrade(begunUpgrade, { isResumed: false }, dependencies);
   expect(stands).toMatchObject({ stage: "installing" });
   expect(stands.end).toBeUndefined();
   expect(made).toEqual(["stopping", "copying"]);
-  const ended = await runUpgrade(stands, { isResumed: true }, { ...dependencies, isKept: async () => true });
+  const { record: ended } = await runUpgrade(
+    stands,
+    { isResumed: true },
+    { ...dependencies, remember: async () => true },
+  );
   expect(ended.end).toBe("committed");
   expect(made).toEqual(forwardStages);
 });

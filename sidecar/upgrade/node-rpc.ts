@@ -3,8 +3,8 @@ import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc
 
 /** Queries of an upgrade to the node, besides its health; undefined if it gives no usable answer. */
 export type NodeRpc = Readonly<{
-  blockHash: (number: number, signal: AbortSignal) => Promise<string | undefined>;
-  peers: (signal: AbortSignal) => Promise<number | undefined>;
+  blockHash: (number: number, signal?: AbortSignal) => Promise<string | undefined>;
+  peers: (signal?: AbortSignal) => Promise<number | undefined>;
 }>;
 
 /** A block that was requested by its number; `unknown`: there was no usable answer. */
@@ -27,7 +27,7 @@ const syncing = z.union([z.literal(false), z.record(z.string(), z.unknown())]);
 
 export function createNodeRpc(url: string): NodeRpc & DataRpc {
   const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax });
-  const query = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[], signal: AbortSignal) => {
+  const query = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[], signal?: AbortSignal) => {
     try {
       const answer = await call(method, params, signal);
       const parsed = schema.safeParse(answer.ok ? answer.result : undefined);
@@ -37,7 +37,7 @@ export function createNodeRpc(url: string): NodeRpc & DataRpc {
       return undefined;
     }
   };
-  const findBlock = async (number: number, signal: AbortSignal): Promise<BlockLook> => {
+  const findBlock = async (number: number, signal?: AbortSignal): Promise<BlockLook> => {
     const found = await query(block.nullable(), "eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
     if (found === undefined) return { kind: "unknown" };
     return found === null ? { kind: "gone" } : { kind: "found", hash: found.hash };

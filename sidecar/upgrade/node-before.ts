@@ -1,0 +1,66 @@
+import { findSettledBlock } from "#node/settled-block.ts";
+import { compareProgram, nameProgram, type ProgramIdentity } from "#node/versions.ts";
+import type { NodeRpc } from "./node-rpc.ts";
+
+/** Facts of the running node before it is stopped, to verify either version by. */
+export type NodeBefore = Readonly<{
+  height: number;
+  /** Block that no reorganisation reaches any more; absent if the node did not return it. */
+  block?: Readonly<{ number: number; hash: string }> | undefined;
+  autoPrune: boolean;
+  /** Whether the running node reports its version itself. */
+  tellsVersion: boolean;
+}>;
+
+/** Reads the block that shows that either version has the old data. */
+export async function readKnownBlock(
+  height: number,
+  blockHash: NodeRpc["blockHash"],
+  signal?: AbortSignal,
+): Promise<NodeBefore["block"]> {
+  const number = findSettledBlock(height);
+  const hash = await blockHash(number, signal);
+  return hash === undefined ? undefined : { number, hash };
+}
+
+/** Lists what a person should know before the node is stopped. Pure. */
+export function listNodeWarnings(before: NodeBefore | undefined, peers: number | undefined): readonly string[] {
+  return [
+    ...(before !== undefined && before.block === undefined
+      ? [
+          "the node returns no block by its number (eth_getBlockByNumber): that the new version has the old data can't be proved",
+        ]
+      : []),
+    ...(peers === 0 ? ["the node has no peer: whether the new version finds any is not known"] : []),
+  ];
+}
+
+/** Explains why a node is not verified to be a version; `reported`: what it reports itself. Undefined if it is, or if what is found shows nothing. Pure. */
+export function findVersionDoubt(
+  wanted: ProgramIdentity,
+  { tellsVersion }: Pick<NodeBefore, "tellsVersion">,
+  { reported, found = reported }: Readonly<Partial<Record<"reported" | "found", ProgramIdentity | undefined>>>,
+): string | undefined {
+  if (reported === undefined && tellsVersion) {
+    return `it does not report its version, which has to be ${nameProgram(wanted)}`;
+  }
+  if (found === undefined || compareProgram(found, wanted) !== "other") return undefined;
+  return `it runs as ${nameProgram(found)}, not as ${nameProgram(wanted)}`;
+}
+
+/** Explains why a node does not have the old data; undefined if it has, or if nothing is known of them. Pure. */
+export function findDataDoubt({ block }: Pick<NodeBefore, "block">, hash: string | undefined): string | undefined {
+  if (block === undefined || hash === block.hash) return undefined;
+  const what = hash === undefined ? "is not returned" : `has the hash ${hash}`;
+  return `its data are others: block ${block.number}, which had the hash ${block.hash}, ${what}`;
+}
+
+/** Explains why a height does not show that the node advances. `isIdle`: its chain has made no block for longer than usual. Pure. */
+export function findHeightDoubt(
+  before: Pick<NodeBefore, "height">,
+  height: number,
+  isIdle: boolean,
+): string | undefined {
+  if (height > before.height || (height === before.height && isIdle)) return undefined;
+  return `its height is ${height}, and was ${before.height} before the upgrade`;
+}

@@ -1,0 +1,105 @@
+import type { Clock } from "#daemon/clock.ts";
+import { waitUntil } from "#daemon/time.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import { deriveMeaning } from "#node/conf/meaning.ts";
+import { readNodeValues } from "#node/conf/node-values.ts";
+import { saveHealthyConfig } from "../config/healthy-config.ts";
+import type { NodePlace } from "../config/node-place.ts";
+import type { Authority } from "../adoption/authority.ts";
+import type { NodeDriver } from "../drivers/driver.ts";
+import type { StateStore } from "../state/state-store.ts";
+import type { RestartBudget } from "../restart/restart-budget.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import { hasPower } from "./node-power.ts";
+import { isStart } from "./upgrade-route.ts";
+
+/**
+ * Saves the progress of an upgrade, and charges the restart budget if its next step starts the node, in one write: after a kill the step is resumed, and
+ * not charged again.
+ */
+export function keepRecord(
+  record: UpgradeRecord,
+  {
+    state,
+    budget,
+  }: Readonly<{ state: Pick<UpkeepState, "atomically" | "upgrade">; budget: Pick<RestartBudget, "record"> }>,
+): void {
+  const isEntered = state.upgrade.get()?.stage !== record.stage;
+  state.atomically(() => {
+    const reason = record.restoredFrom === undefined ? `upgrade to ${record.to}` : "restore of the data";
+    if (isEntered && isStart(record.stage)) budget.record(reason);
+    state.upgrade.set(record);
+  });
+}
+
+export type KeptRecordDependencies = Readonly<{
+  store: Pick<StateStore, "isWritable" | "failure">;
+  /** Called with the reason why the next step does not begin, and with undefined once it can. */
+  blocked: (why: string | undefined) => void;
+  clock: Pick<Clock, "monotonicMs">;
+  signal: AbortSignal;
+}>;
+
+/** Time for which, and interval at which, a write is retried before the upgrade pauses until the state can be kept. */
+const keptWithinMs = 30_000;
+const tryAgainMs = 500;
+
+/**
+ * Waits until the record of an upgrade is on disk; false if that does not happen in time. A step that is not recorded
+ * would be taken for another one after a kill: a proved version would be rolled back, or the old data put back over themselves.
+ */
+export async function isRecordKept({ store, blocked, clock, signal }: KeptRecordDependencies): Promise<boolean> {
+  const look = () => {
+    const isKept = store.failure() === undefined || store.isWritable();
+    blocked(isKept ? undefined : explainNotKept(store));
+    return isKept;
+  };
+  return await waitUntil(look, Boolean, { everyMs: tryAgainMs, withinMs: keptWithinMs, signal }, clock);
+}
+
+/** Explains why an upgrade can't go on while its state can't be kept; undefined if it can be. */
+function explainNotKept({ failure }: Pick<StateStore, "failure">): string | undefined {
+  const failed = failure();
+  return failed && `It can't go on, because how far it is can't be kept: ${failed.message} It goes on by itself then.`;
+}
+
+/** Explains why an upgrade that is under way can't go on, and what to do; undefined if it can. */
+export function explainBlocked(
+  { waitsForBudget }: Pick<UpgradeRecord, "waitsForBudget">,
+  authority: Authority,
+  {
+    driver,
+    state,
+    budget,
+  }: Readonly<{
+    driver: NodeDriver | undefined;
+    state: Readonly<{ store: Pick<StateStore, "failure"> }>;
+    budget: Pick<RestartBudget, "allows">;
+  }>,
+): string | undefined {
+  if (authority === "observes") return "It can't go on: upkeep.mode is observe; set it back to what it was.";
+  if (authority === "waits") return "It can't go on: the sidecar waits for gatehouse adopt.";
+  if (!hasPower(driver)) return "It can't go on: restart.driver can't stop and start the node; set it back to ops.";
+  if (waitsForBudget === true && !budget.allows("roll-back"))
+    return "The way back waits until the restart budget of the hour allows it (restart.budgetPerHour).";
+  return explainNotKept(state.store);
+}
+
+type RunningConfigDependencies = Readonly<{ place: Pick<NodePlace, "read" | "layout">; state: UpkeepState }> &
+  Parameters<typeof saveHealthyConfig>[2];
+
+/** Keeps the node.conf that the proved version was started with, to roll back to. */
+export async function keepRunningConfig(
+  { end }: UpgradeRecord,
+  dependencies: RunningConfigDependencies,
+): Promise<void> {
+  const { place, state } = dependencies;
+  if (end === "stranded") return;
+  const reading = await place.read();
+  if (!reading.ok || state.nodeHas.get() !== deriveMeaning(reading.document)) return;
+  state.atomically(() => {
+    state.startedWith.set(deriveMeaning(reading.document));
+    state.nodeValues.set(readNodeValues(reading.document, place.layout().pathsDirectory));
+  });
+  await saveHealthyConfig(reading.bytes, "advanced", dependencies);
+}

@@ -1,0 +1,59 @@
+import {
+  isEarly,
+  listSteps,
+  type BackwardStage,
+  type UpgradeRecord,
+  type UpgradeStage,
+} from "../state/upgrade-record.ts";
+import type { Route } from "../../upgrade/next-stage.ts";
+
+/** Stages of an upgrade, or a restore, of a node whose programs and data are on this machine. */
+export const upgradeRoute: Route<UpgradeStage, UpgradeRecord> = {
+  runner: "the sidecar",
+  forward: listSteps,
+  back: listBack,
+  cleanups: { cleaning: "committed", "giving-up": "given-up" },
+  // A supervisor may start the node with the first new program, before the upgrade does.
+  facts: (stage) => (stage === "installing" ? { newRan: true } : {}),
+  words: {
+    "pre-copying": "copying the data while the node runs",
+    "giving-up": "removing what was copied",
+    stopping: "stopping the node",
+    copying: "copying the data and the old programs",
+    installing: "putting the new programs in place",
+    migrating: "writing node.conf for the new version",
+    proving: "starting and proving the new version",
+    cleaning: "removing the copy of the data",
+    "back-stopping": "stopping the node to go back",
+    "back-discarding": "removing what was copied, to go back",
+    "back-data": "putting the old data back",
+    "back-programs": "putting the old programs back",
+    "back-config": "putting the old node.conf back",
+    "back-proving": "starting and proving the old version",
+  },
+};
+
+/**
+ * Lists the stages of the rollback. While only the old version has run, what was copied goes, and the node is started unless it runs: stopping one that could not be
+ * stopped would fail again, and strand a node that serves. One that was not to be stopped yet is left alone.
+ */
+export function listBack({
+  stage,
+  newRan,
+  attempts,
+}: Pick<UpgradeRecord, "stage" | "newRan" | "attempts">): readonly [UpgradeStage, ...UpgradeStage[]] {
+  if (isEarly(stage)) return ["giving-up"];
+  if (newRan) return ["back-stopping", "back-programs", "back-config", "back-data", "back-proving"];
+  const isAgain = attempts > 0 || stage === "back-stopping";
+  return isAgain ? ["back-stopping", "back-discarding", "back-proving"] : ["back-discarding", "back-proving"];
+}
+
+/** Whether a stage leads back to the old version. */
+export function isBackward(stage: UpgradeStage): stage is BackwardStage {
+  return stage.startsWith("back-");
+}
+
+/** Whether a stage starts the node, which charges the restart budget once. */
+export function isStart(stage: UpgradeStage): boolean {
+  return stage === "proving" || stage === "back-proving";
+}
