@@ -49,7 +49,7 @@ export const facilitatorDefaults: Readonly<Pick<FacilitatorSettings, "chain" | "
 export type FacilitatorDependencies = Readonly<{
   log: Logger;
   /** Gets each settlement before anybody else does. */
-  audit?: Pick<AuditLog, "add"> | undefined;
+  audit?: AuditLog | undefined;
   metrics: Registry;
   /** Milliseconds since 1970, as `Date.now` has them: for what is stored, and what is held against an authorization's times. */
   clock: () => number;

@@ -1,4 +1,4 @@
-import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
+import { createAuditLog } from "#daemon/audit/audit-log.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
@@ -16,7 +16,6 @@ import { boundVerifications } from "./callers/verification-bound.ts";
 import { createFacilitator } from "./facilitator.ts";
 import { facilitatorApi } from "./facilitator-api.ts";
 import { addFacilitatorRoutes } from "./http.ts";
-import { defaultLedgerPath } from "./settlement/ledger/open-ledger.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
@@ -28,8 +27,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     refuseServingAnybody(settings);
     const { listen, apiKeys } = settings;
     const { monotonicMs } = systemClock;
-    const auditing = { service: facilitatorSettings.service, log, mask, clock: Date.now };
-    const audit = resources.use(openLedgerAudit(settings, { defaultLedgerPath, isHandedOver }, auditing));
+    const audit = createAuditLog(log);
     const service = resources.use(
       await createFacilitator(settings, { log, metrics, clock: Date.now, monotonicMs, signal, audit, isHandedOver }),
     );

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { auditSettings } from "#daemon/audit/audit-settings.ts";
+import { removedAuditLog } from "#daemon/audit/audit-log.ts";
 import { connectionSettings, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { secret } from "#daemon/secrets/secret.ts";
@@ -153,65 +153,69 @@ const verification = section({
 const essentials = ["payees", "chain.rpcUrl", "chain.id"];
 
 /** All settings of the facilitator. The signing key and at least one asset are required; all else has a default. */
-export const facilitatorSettings = defineSettings("facilitator", essentials, {
-  listen,
-  operations: defineOperationsSettings({ port: stackServices.facilitator.ports.operations, nothing: "settled" }),
-  chain,
-  signer: section({
-    privateKey: secret(privateKey).describe("Key of the account that submits settlements and pays for their gas"),
-  }),
-  assets: z
-    .array(asset)
-    .min(1)
-    .max(100)
-    .describe(
-      "Tokens that payments may be made in; any other is rejected, so that no hostile token burns the signer's gas. `minAmount`: the least amount that is settled, in the token's smallest unit. Default: what one settlement may cost, by `nativePrice` (one unit of the native currency, in that unit); without either 1, which is not enough beyond loopback without apiKeys",
-    )
-    .meta({ expected: 'a list of tokens, e.g. [{address: "0x…", name: "USDC", version: "2", minAmount: 1000}]' }),
-  payees: z
-    .array(address)
-    .max(10_000)
-    .default([])
-    .describe("Recipients that are served; an empty list serves all")
-    .meta({ expected: "a list of addresses" }),
-  apiKeys: secret(apiKeys)
-    .optional()
-    .describe(
-      "Keys of the sellers that may call /verify and /settle, in `Authorization: Bearer` or `X-API-Key`; without it everybody may",
-    ),
-  openToAnybody: yesOrNo
-    .default(false)
-    .describe("Listens beyond loopback without apiKeys and payees: the signer pays the gas of anybody's payments then"),
-  ledger: section({
-    path: filePath
+export const facilitatorSettings = defineSettings(
+  "facilitator",
+  essentials,
+  {
+    listen,
+    operations: defineOperationsSettings({ port: stackServices.facilitator.ports.operations, nothing: "settled" }),
+    chain,
+    signer: section({
+      privateKey: secret(privateKey).describe("Key of the account that submits settlements and pays for their gas"),
+    }),
+    assets: z
+      .array(asset)
+      .min(1)
+      .max(100)
+      .describe(
+        "Tokens that payments may be made in; any other is rejected, so that no hostile token burns the signer's gas. `minAmount`: the least amount that is settled, in the token's smallest unit. Default: what one settlement may cost, by `nativePrice` (one unit of the native currency, in that unit); without either 1, which is not enough beyond loopback without apiKeys",
+      )
+      .meta({ expected: 'a list of tokens, e.g. [{address: "0x…", name: "USDC", version: "2", minAmount: 1000}]' }),
+    payees: z
+      .array(address)
+      .max(10_000)
+      .default([])
+      .describe("Recipients that are served; an empty list serves all")
+      .meta({ expected: "a list of addresses" }),
+    apiKeys: secret(apiKeys)
       .optional()
       .describe(
-        "SQLite file with every settlement and its signed transactions; one process at a time may use it, or the two of a hand-over. " +
-          "Default, without ledger.url: .gatehouse/facilitator.sqlite",
+        "Keys of the sellers that may call /verify and /settle, in `Authorization: Bearer` or `X-API-Key`; without it everybody may",
       ),
-    ...postgresSettings,
-    retentionDays: z
-      .int()
-      .min(1)
-      .max(36_500)
-      .default(90)
-      .describe("How long finished settlements stay in the ledger")
-      .meta({ expected: "days, a whole number from 1 to 36500" }),
-    compareIntervalMs: z
-      .int()
-      .min(1_000)
-      // GatehouseLedgerMismatch waits for five minutes: several looks have to agree in them.
-      .max(75_000)
-      .default(60_000)
-      .describe("Time between two comparisons of the last hour's settlements with their receipts on the chain")
-      .meta({ expected: "milliseconds, a whole number from 1000 to 75000" }),
-  }),
-  verification,
-  settlement,
-  auditLog: auditSettings(
-    "facilitator-audit.jsonl next to ledger.path; with ledger.url none, and changes stand in the log alone",
-  ),
-});
+    openToAnybody: yesOrNo
+      .default(false)
+      .describe(
+        "Listens beyond loopback without apiKeys and payees: the signer pays the gas of anybody's payments then",
+      ),
+    ledger: section({
+      path: filePath
+        .optional()
+        .describe(
+          "SQLite file with every settlement and its signed transactions; one process at a time may use it, or the two of a hand-over. " +
+            "Default, without ledger.url: .gatehouse/facilitator.sqlite",
+        ),
+      ...postgresSettings,
+      retentionDays: z
+        .int()
+        .min(1)
+        .max(36_500)
+        .default(90)
+        .describe("How long finished settlements stay in the ledger")
+        .meta({ expected: "days, a whole number from 1 to 36500" }),
+      compareIntervalMs: z
+        .int()
+        .min(1_000)
+        // GatehouseLedgerMismatch waits for five minutes: several looks have to agree in them.
+        .max(75_000)
+        .default(60_000)
+        .describe("Time between two comparisons of the last hour's settlements with their receipts on the chain")
+        .meta({ expected: "milliseconds, a whole number from 1000 to 75000" }),
+    }),
+    verification,
+    settlement,
+  },
+  { auditLog: removedAuditLog },
+);
 
 /** The facilitator's settings, parsed. */
 export type FacilitatorSettings = Readonly<z.output<typeof facilitatorSettings.schema>>;

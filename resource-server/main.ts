@@ -1,4 +1,4 @@
-import { openLedgerAudit } from "#daemon/audit/ledger-audit.ts";
+import { createAuditLog } from "#daemon/audit/audit-log.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { FairPlaces } from "#daemon/fair-places.ts";
 import { createFetch } from "#daemon/http/fetch.ts";
@@ -10,7 +10,7 @@ import { findClientAddress, type ClientAddress } from "#daemon/http/proxies/clie
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { createServicePage } from "#status/page/service-page.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
-import { defaultLedgerPath, openClaimLedger } from "./claims/open-claim-ledger.ts";
+import { openClaimLedger } from "./claims/open-claim-ledger.ts";
 import { createDrainSignal } from "./drain-time.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { addPaidRoutes } from "./http.ts";
@@ -36,15 +36,15 @@ export const resourceServer: Service<typeof resourceServerSettings.schema> = {
 };
 
 async function start(settings: ResourceServerSettings, context: ServiceContext) {
-  const { log, metrics: registry, mask, resources } = context;
+  const { log, metrics: registry, mask, resources, isHandedOver, yields } = context;
   const fetch = createFetch();
   const clock = Date.now;
   const routes = resources.use(await openSoldRoutes(settings, context));
   const issuer = await openTokenIssuer(routes.current(), settings.accessTokens, { clock });
   const signal = createDrainSignal(context.signal, settings.shutdown.graceMs);
-  const { claims, audit } = await openBooks(settings, context, clock);
+  const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log, isHandedOver }));
+  const audit = createAuditLog(log);
   const { ledger } = claims;
-  const { isHandedOver, yields } = context;
   const facilitating = { fetch, log, metrics: registry, clock, signal, audit, isHandedOver, yields };
   const facilitation = resources.use(await openFacilitation(settings, routes, facilitating));
   const owners = createPaymentOwners();
@@ -120,15 +120,6 @@ function sellWithin({ inFlightMax }: ResourceServerSettings["payment"], sale: Om
     new FairPlaces(inFlightMax),
     guardSale((request) => sell(request, { ...sale, unverified })),
   );
-}
-
-/** Opens the records of payments: for this server, and for people. */
-async function openBooks(settings: ResourceServerSettings, context: ServiceContext, clock: () => number) {
-  const { log, mask, resources, isHandedOver } = context;
-  const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log, isHandedOver }));
-  const { service } = resourceServerSettings;
-  const audit = openLedgerAudit(settings, { defaultLedgerPath, isHandedOver }, { service, log, mask, clock });
-  return { claims, audit: resources.use(audit) };
 }
 
 /** Builds the options of the port that sells, with the proxies before it. */

@@ -1,3 +1,4 @@
+import { createAuditLog } from "#daemon/audit/audit-log.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { systemClock } from "#daemon/clock.ts";
@@ -18,7 +19,7 @@ import { watchReleases, type ReleaseWatch } from "./releases/release-watch.ts";
 import { addGuardedControlRoutes, listenControl } from "./upkeep/control/listen-control.ts";
 import { passOnEngineRequests } from "./upkeep/drivers/engine-proxy-requests.ts";
 import { claimState } from "./upkeep/claim/claim-state.ts";
-import { auditEvents, openSidecarAudit } from "./upkeep/state/audited-event-log.ts";
+import { auditEvents } from "./upkeep/state/audited-event-log.ts";
 import { createStoredEventLog } from "./upkeep/state/stored-event-log.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
 
@@ -31,8 +32,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const log = nameOwnInLog(context.log, () => upkeep?.places() ?? resolveNodeLayout(settings.node));
   const clock = systemClock;
   const state = resources.use(await claimState(settings, context));
-  const audit = resources.use(openSidecarAudit(settings, state, context));
-  const events = auditEvents(createStoredEventLog(state.store, clock), audit);
+  const events = auditEvents(createStoredEventLog(state.store, clock), createAuditLog(log));
   const names = createSettingNames(sidecarSettings.service, "gateway");
   const { batchCallsMax } = resolveNodeLayout(settings.node).family.chain;
   const guardedNode = { ...settings, node: { ...settings.node, batchCallsMax } };

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { auditSettings } from "#daemon/audit/audit-settings.ts";
+import { removedAuditLog } from "#daemon/audit/audit-log.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import { healthSection, lagSection, listenSection, removedCertificate } from "#health/settings.ts";
@@ -13,6 +13,7 @@ import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSec
 const essentials = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
 
 const removed = {
+  auditLog: removedAuditLog,
   certificate: removedCertificate,
   "upgrade.window": "run gatehouse upgrade from cron (docs/upgrades.md)",
   "upgrade.lateBlocks": "run gatehouse upgrade from cron (docs/upgrades.md)",
@@ -40,7 +41,6 @@ export const sidecarSettings = defineSettings(
     health: healthSection,
     lag: lagSection,
     gateway: gatewaySection,
-    auditLog: auditSettings("sidecar-audit.jsonl in upkeep.stateDirectory"),
   },
   removed,
 );

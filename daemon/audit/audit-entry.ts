@@ -15,9 +15,6 @@ export const auditActions = {
     "An upgrade of the node, or a restore of its data by the sidecar, was accepted or withdrawn, began, went on or ended.",
   "volume-grown": "The volume of the node's data was made larger.",
   "node-data-restored": "The node's data directory was filled from an archive.",
-  "audit-log-healed": "A line that was not written to its end was cut off; `gatehouse.before` shows its beginning.",
-  "audit-lines-lost":
-    "The disk did not take some lines for so long that they were given up; the message says how many.",
 } as const;
 
 /** The name of a change. */

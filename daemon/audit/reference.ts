@@ -4,6 +4,6 @@ import { auditActions } from "./audit-entry.ts";
 /** Puts the table of the audit log's actions where docs/logs.md has it. */
 export function withAuditActions(text: string): string {
   const rows = Object.entries(auditActions).map(([name, means]) => [`\`${name}\``, means]);
-  const marked = formatTable(["event.action", "what was done"], rows).join("\n");
+  const marked = formatTable(["action", "what was done"], rows).join("\n");
   return withMarked(text, { page: "docs/logs.md", mark: "audit actions", marked });
 }

@@ -28,6 +28,8 @@ export type Logger = {
   warn: Write<LogEvent<"warn">>;
   info: WriteFreely<LogEvent<"info">>;
   debug: WriteFreely<never>;
+  /** Creates a log with a level of its own, to the same destination. */
+  child: (bindings: Readonly<Record<string, never>>, options: Readonly<{ level: string }>) => Logger;
 };
 
 /**

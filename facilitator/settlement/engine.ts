@@ -35,7 +35,7 @@ export type EngineDependencies = Readonly<{
   random: () => number;
   signal: AbortSignal;
   log: Logger;
-  audit?: Pick<AuditLog, "add"> | undefined;
+  audit?: AuditLog | undefined;
   noteMined?: TrackerDependencies["noteMined"];
 }>;
 

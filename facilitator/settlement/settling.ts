@@ -33,7 +33,7 @@ export type SettlingDependencies = Readonly<{
   /** From 0 up to 1. */
   random: () => number;
   log: Logger;
-  audit?: Pick<AuditLog, "add"> | undefined;
+  audit?: AuditLog | undefined;
   noteMined?: TrackerDependencies["noteMined"];
 }>;
 
@@ -65,8 +65,9 @@ export async function startSettling(
   const sendBatch = createSendBatch({ ...settlement, chainId }, { ...dependencies, book, nonces });
   const submitter = createSubmitter(settlement, { book, log, sendBatch, onSent: () => poll.wake() });
   const network = `eip155:${chainId}`;
-  const onOutcomes = async (outcomes: ReadonlyMap<InFlight, Outcome>) =>
-    audit?.add([...outcomes].map(([entry, outcome]) => auditSettlement(entry.settlement, outcome, network)));
+  const onOutcomes = async (outcomes: ReadonlyMap<InFlight, Outcome>) => {
+    for (const [entry, outcome] of outcomes) audit?.add(auditSettlement(entry.settlement, outcome, network));
+  };
   const { address, readGasLimit } = signer;
   const tracking = { ...dependencies, book, nonces, submitter, signer: address, readGasLimit, onOutcomes };
   const tracker = createTracker(settlement, tracking);
@@ -124,7 +125,7 @@ function auditSettlement(
       payer: payer.toLowerCase(),
       payTo: payTo.toLowerCase(),
       asset: asset.toLowerCase(),
-      amount,
+      amount: String(amount),
     },
   };
 }

@@ -42,7 +42,6 @@ const handedSettings = {
     ["chain", "id"],
     ["chain", "rpcUrl"],
     ["ledger", "path"],
-    ["auditLog", "path"],
   ],
 } as const;
 

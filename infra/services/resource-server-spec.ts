@@ -63,7 +63,7 @@ const routesFile = "routes.json5";
 const handedSettings = {
   file: "settings.json5",
   withSecrets: false,
-  fixed: [["chain"], ["token"], ["ledger", "path"], ["settlement", "ledgerPath"], ["auditLog", "path"]],
+  fixed: [["chain"], ["token"], ["ledger", "path"], ["settlement", "ledgerPath"]],
 } as const;
 
 /**

@@ -23,7 +23,7 @@ export type InProcessOptions = ResourceServerSettings["settlement"] & Readonly<{
 
 export type InProcessDependencies = Readonly<{
   log: Logger;
-  audit?: Pick<AuditLog, "add"> | undefined;
+  audit?: AuditLog | undefined;
   metrics: Registry;
   clock: () => number;
   signal: AbortSignal;

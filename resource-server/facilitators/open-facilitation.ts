@@ -12,7 +12,7 @@ import { resourceServerSettings, type ResourceServerSettings } from "../settings
 export type FacilitationDependencies = Readonly<{
   fetch: typeof globalThis.fetch;
   log: Logger;
-  audit: Pick<AuditLog, "add">;
+  audit: AuditLog;
   metrics: Registry;
   clock: () => number;
   signal: AbortSignal;

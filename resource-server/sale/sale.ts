@@ -52,7 +52,7 @@ export type SaleDependencies = Readonly<{
   clock: () => number;
   /** Called once for each payment that was charged. */
   onSettled: (claim: PaymentClaim) => void;
-  audit?: Pick<AuditLog, "add"> | undefined;
+  audit?: AuditLog | undefined;
 }>;
 
 export type SellingDependencies = SaleDependencies &
@@ -230,7 +230,7 @@ async function record(
   switch (readSettleState(settlement)) {
     case "settled":
       // Before the ledger: a kill in between has the outcome requested, and reported, once more.
-      await audit?.add([describeCharge(claim, settlement)]);
+      audit?.add(describeCharge(claim, settlement));
       await ledger.settled(claim.key, settlement);
       return onSettled(claim);
     case "pending":

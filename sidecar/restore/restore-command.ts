@@ -1,6 +1,6 @@
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
-import { openAuditLog, type AuditLog } from "#daemon/audit/audit-log.ts";
+import { createAuditLog, type AuditLog } from "#daemon/audit/audit-log.ts";
 import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { createFetch } from "#daemon/http/fetch.ts";
@@ -54,10 +54,7 @@ export async function runRestoreCommand(
     mask.hide(settings);
     const destination = sources.json ? { write: (line: string) => error(line) } : undefined;
     const log = createLog({ service: "restore", level: settings.log.level, mask }, destination);
-    const path =
-      settings.auditLog.path ?? join(dirname(locateRestore(settings.dataPath).marker), "restore-audit.jsonl");
-    using audit = openAuditLog({ ...settings.auditLog, path }, { service: "restore", log, mask, clock: Date.now });
-    const result = await restore(settings, { log, fetch: createFetch(), signal, audit });
+    const result = await restore(settings, { log, fetch: createFetch(), signal, audit: createAuditLog(log) });
     if (sources.json) out(`${JSON.stringify({ result, dataPath: settings.dataPath })}\n`);
     return 0;
   } catch (cause) {
@@ -69,7 +66,7 @@ export async function runRestoreCommand(
   }
 }
 
-type RestoreDependencies = DownloadDependencies & Readonly<{ audit: Pick<AuditLog, "addNow"> }>;
+type RestoreDependencies = DownloadDependencies & Readonly<{ audit: AuditLog }>;
 
 /** Outcome: done now, done by an earlier run, or nothing to do because there are data. */
 type RestoreOutcome = "restored" | "restored-before" | "not-empty";
@@ -115,7 +112,7 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
   await syncTree(place.tree, dependencies.signal);
   await requireReplaceable(place, family, settings.replace);
   const aside = await takeTree(place);
-  audit.addNow(auditRestore(place, found, { isChecked: sha256 !== undefined }));
+  audit.add(auditRestore(place, found, { isChecked: sha256 !== undefined }));
   await finish(place, found);
   const left =
     aside === undefined ? "" : `; the data that were there are in ${aside}, remove them when they are of no use`;
@@ -141,7 +138,7 @@ async function keepData(
   { log, audit }: RestoreDependencies,
 ): Promise<RestoreOutcome> {
   if ((await countDownloadedBytes(place)) > 0) {
-    audit.addNow(auditRestore(place, sha256, { isChecked: sha256 !== undefined }));
+    audit.add(auditRestore(place, sha256, { isChecked: sha256 !== undefined }));
     await finish(place, sha256 ?? "unchecked");
     log.info({ event: "restore-done" }, `restored ${place.dataPath}`);
     return "restored-before";

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
@@ -15,7 +16,7 @@ import { createCharts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { auditEvents, openSidecarAudit } from "../upkeep/state/audited-event-log.ts";
+import { auditEvents } from "../upkeep/state/audited-event-log.ts";
 import { createStoredEventLog } from "../upkeep/state/stored-event-log.ts";
 import { listenControl } from "../upkeep/control/listen-control.ts";
 import { openUpkeepState, type UpkeepState } from "../upkeep/state/upkeep-state.ts";
@@ -28,6 +29,8 @@ export type RunningUpkeep = AsyncDisposable &
   Readonly<{
     board: ConditionBoard;
     events: EventLog;
+    /** Lines of `change-made`, in their order. */
+    audited: readonly AuditEntry[];
     state: UpkeepState;
     upkeep: Upkeep;
     metrics: Registry;
@@ -66,8 +69,8 @@ export async function runUpkeep(
   const log = pino({ level: process.env["GATEHOUSE_TEST_LOG"] ?? "silent" });
   const metrics = new Registry();
   const state = openUpkeepState(stateDirectory);
-  const audit = openSidecarAudit(settings, state, { log, mask: createMask() });
-  const events = auditEvents(createStoredEventLog(state.store, clock), audit);
+  const audited: AuditEntry[] = [];
+  const events = auditEvents(createStoredEventLog(state.store, clock), { add: (entry) => void audited.push(entry) });
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
   const eventLoop = { lateMs: () => 0, [Symbol.dispose]: () => undefined };
@@ -88,6 +91,7 @@ export async function runUpkeep(
   return {
     board,
     events,
+    audited,
     state,
     upkeep,
     metrics,
@@ -100,7 +104,6 @@ export async function runUpkeep(
       await storage[Symbol.asyncDispose]();
       await upkeep[Symbol.asyncDispose]();
       await health[Symbol.asyncDispose]();
-      audit[Symbol.dispose]();
       state[Symbol.dispose]();
       if (options.stateDirectory === undefined) await rm(stateDirectory, { recursive: true, force: true });
     },

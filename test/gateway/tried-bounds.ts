@@ -91,9 +91,7 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
     "restarts of the node by the engine proxy",
     "runs of the node's tool by the engine proxy",
   ],
-  "ledger-and-audit": [
-    "the audit log",
-    "changes that wait for the audit log's disk",
+  ledger: [
     "receipts that one look of the comparison of ledger and chain requests",
     "mismatches of ledger and chain that are remembered",
     "notes of verified payments that nobody settles",

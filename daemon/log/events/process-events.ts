@@ -49,19 +49,9 @@ export const processEvents = {
     act: "Raise the system's limit of inotify watches.",
     runbook: "file-refused",
   },
-  "audit-not-written": {
-    level: "error",
-    means: "A change of money or of the node can't be written to the audit log; it is kept in memory and tried again.",
-    act: "Free some space on the disk of `auditLog.path`, or let the service's user write there.",
-    runbook: "disk-space-low",
-  },
   "change-made": {
     level: "info",
-    means: "A change of money, where the service has no file for its audit log; `gatehouse.action` names it.",
-  },
-  "audit-written-again": {
-    level: "info",
-    means: "Changes are written to the audit log again, with those kept meanwhile.",
+    means: "A change of money, of the node or of who may act on it; `gatehouse.action` names it.",
   },
   "engine-call-failed": {
     level: "warn",

@@ -27,8 +27,8 @@ beforeEach(() => {
   writeFileSync(path, '{"a": 1}');
   reported = [];
   state = openUpkeepState(join(directory, "state"));
-  const addNow = (entry: AuditEntry) => void reported.push({ ...entry, held: readFileSync(path, "utf8") });
-  events = auditEvents(createRecentEvents({ wallMs: () => 0, monotonicMs: () => 0 }), { addNow });
+  const add = (entry: AuditEntry) => void reported.push({ ...entry, held: readFileSync(path, "utf8") });
+  events = auditEvents(createRecentEvents({ wallMs: () => 0, monotonicMs: () => 0 }), { add });
 });
 
 afterEach(() => {

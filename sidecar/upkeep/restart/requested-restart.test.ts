@@ -16,7 +16,7 @@ function keptWord(hold?: ReturnType<RequestRestartDependencies["state"]["hold"][
     upgrade: { get: () => undefined, set: () => undefined },
   };
   const audited: AuditEntry[] = [];
-  const events = auditEvents(createRecentEvents(clock), { addNow: (entry) => void audited.push(entry) });
+  const events = auditEvents(createRecentEvents(clock), { add: (entry) => void audited.push(entry) });
   return { state, clock, events, audited };
 }
 

@@ -6,7 +6,7 @@ import { auditEvents } from "./audited-event-log.ts";
 test("what fails at each pass has one line for each kind, until it succeeds", () => {
   const entries: Pick<AuditEntry, "action" | "outcome">[] = [];
   const events = auditEvents(createRecentEvents({ wallMs: () => 0, monotonicMs: () => 0 }), {
-    addNow: ({ action, outcome }) => entries.push({ action, outcome }),
+    add: ({ action, outcome }) => entries.push({ action, outcome }),
   });
   const change = { by: "the sidecar", outcome: "failure" } as const;
   const failBoth = () => {

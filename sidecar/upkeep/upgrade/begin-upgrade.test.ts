@@ -41,7 +41,7 @@ function begin(digest: string | undefined, isRestarting = false, record = begunU
       isRestarting: () => isRestarting,
       budget: { allows: () => true },
       wake: () => undefined,
-      events: auditEvents(createRecentEvents(systemClock), { addNow: (entry) => void audited.push(entry) }),
+      events: auditEvents(createRecentEvents(systemClock), { add: (entry) => void audited.push(entry) }),
     },
   );
 }

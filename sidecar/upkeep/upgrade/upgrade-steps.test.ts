@@ -89,7 +89,7 @@ function steps(lock?: WriterLock) {
     limitBytes: 1_000,
     fileDeadline: { call: (_, call) => call(), hangs: () => false },
     lock: lock === undefined ? never : () => lock,
-    events: auditEvents(createRecentEvents(systemClock), { addNow: (entry) => void audited.push(entry) }),
+    events: auditEvents(createRecentEvents(systemClock), { add: (entry) => void audited.push(entry) }),
     state: { auditedConfig: { get: () => undefined, set: () => undefined } },
     versions: createConfigVersions(root),
     readConfig: async () => undefined,

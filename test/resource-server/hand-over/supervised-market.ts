@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -28,8 +27,8 @@ export type Supervised = AsyncDisposable &
     refusal: () => Promise<string | undefined>;
     /** The ledger's rows. */
     rows: (sql: string) => readonly Readonly<Record<string, unknown>>[];
-    /** Lines of the audit log. */
-    audited: () => Promise<readonly Readonly<Record<string, unknown>>[]>;
+    /** Output of all its processes. */
+    output: () => string;
   }>;
 
 /** A resource server that is handed over, and settles by itself; its ledgers are files. */
@@ -119,6 +118,7 @@ export async function supervise(
   const isInFile = !Object.keys(env).some((name) => name.endsWith("_LEDGER_URL"));
   let text = "";
   let running: ServiceProcess | undefined;
+  const started: ServiceProcess[] = [];
   const write = async (more: object) => {
     const listeners = { listen: { port }, operations: { port: operationsPort } };
     const ledger = isInFile ? { ledger: { path: ledgerPath } } : {};
@@ -132,6 +132,7 @@ export async function supervise(
       { ...waitsLess, ...env, XDG_STATE_HOME: join(folder, "home") },
       { args: ["--settings", path, "--hand-over"] },
     );
+    started.push(running);
   };
   const look = async () => {
     // A wait for what it finds looks again and again, which would cost the service more than all else.
@@ -155,13 +156,7 @@ export async function supervise(
       using database = new DatabaseSync(ledgerPath, { timeout: 5_000 });
       return database.prepare(sql).all();
     },
-    audited: async () => {
-      const auditPath = join(folder, `${service}-audit.jsonl`);
-      // It begins with its first line.
-      if (!existsSync(auditPath)) return [];
-      const lines = (await readFile(auditPath, "utf8")).trimEnd().split("\n");
-      return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-    },
+    output: () => started.map(({ output }) => output()).join(""),
     [Symbol.asyncDispose]: async () => running?.[Symbol.asyncDispose](),
   };
 }

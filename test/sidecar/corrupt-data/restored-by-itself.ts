@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect } from "vitest";
 import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#daemon/testing/until.ts";
@@ -18,8 +16,7 @@ export async function expectRestoredByItself(
   expect(foundCorrupt).toHaveLength(1);
   expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_automatic_restores_total{end="committed"} 1');
   expect(countStarts(upkeep)).toBeGreaterThanOrEqual(3);
-  const audit = await readFile(join(upkeep.stateDirectory, "sidecar-audit.jsonl"), "utf8");
-  expect(audit).toContain("The data were found corrupt: the node's process ended");
+  expect(JSON.stringify(upkeep.audited)).toContain("The data were found corrupt: the node's process ended");
   return (stores ?? []).map(({ aside }) => aside);
 }
 

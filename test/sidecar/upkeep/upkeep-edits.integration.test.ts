@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
@@ -23,15 +24,10 @@ async function settle(upkeep: RunningUpkeep): Promise<void> {
   await readUntil(passes, (now) => now >= before + 2);
 }
 
-/** Reads the lines of the audit log about changes by others. */
-async function readEdits(stateDirectory: string): Promise<readonly Record<string, unknown>[]> {
-  const text = await readFile(join(stateDirectory, "sidecar-audit.jsonl"), "utf8");
-  expect(text).not.toContain(secret);
-  return text
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter((line) => line["event.action"] === "node-conf-edited");
+/** Lists the lines of the log about changes by others. */
+function listEdits({ audited }: RunningUpkeep): readonly AuditEntry[] {
+  expect(JSON.stringify(audited)).not.toContain(secret);
+  return audited.filter(({ action }) => action === "node-conf-edited");
 }
 
 async function addKey(node: FakeNode, key: string): Promise<Readonly<{ before: string; after: string }>> {
@@ -41,15 +37,16 @@ async function addKey(node: FakeNode, key: string): Promise<Readonly<{ before: s
   return { before, after };
 }
 
-/** The line of an edit that added a key. */
+/** The line about an edit that added a key. */
 const lineOf = ({ before, after }: Readonly<{ before: string; after: string }>, key: string) => ({
-  "event.outcome": "success",
-  "user.name": "somebody else",
+  outcome: "success",
+  by: "somebody else",
   message: `node.conf was changed by somebody else: storage.${key} added.`,
-  gatehouse: { before: { sha256: hashOf(before) }, after: { sha256: hashOf(after) } },
+  before: { sha256: hashOf(before) },
+  after: { sha256: hashOf(after) },
 });
 
-test("an edit by somebody else is one line of the audit log, also one that was made while the sidecar was down; the sidecar's own writes have no such line", async () => {
+test("an edit by somebody else is one line of the log, also one that was made while the sidecar was down; the sidecar's own writes have no such line", async () => {
   await using node = await startFakeNode();
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-edits-"));
   await using _ = { [Symbol.asyncDispose]: () => rm(stateDirectory, { recursive: true, force: true }) };
@@ -60,24 +57,24 @@ test("an edit by somebody else is one line of the audit log, also one that was m
     await using upkeep = await start();
     await readUntil(node.starts, (starts) => starts === 2);
     await settle(upkeep);
-    expect(await readEdits(stateDirectory), "the sidecar's own correction").toEqual([]);
+    expect(listEdits(upkeep), "the sidecar's own correction").toEqual([]);
     first = await addKey(node, "first");
     await readUntil(
-      () => readEdits(stateDirectory),
+      () => listEdits(upkeep),
       (edits) => edits.length > 0,
     );
     await settle(upkeep);
-    expect(await readEdits(stateDirectory)).toMatchObject([lineOf(first, "first")]);
+    expect(listEdits(upkeep)).toMatchObject([lineOf(first, "first")]);
     expect(upkeep.events.list()).toContainEqual(expect.objectContaining({ kind: "edit" }));
   }
   const second = await addKey(node, "second");
-  for (const which of ["that follows the edit", "after that"]) {
+  for (const [which, edits] of [
+    ["that follows the edit", [lineOf(second, "second")]],
+    ["after that", []],
+  ] as const) {
     await using upkeep = await start();
     await settle(upkeep);
-    expect(await readEdits(stateDirectory), `the start ${which}`).toMatchObject([
-      lineOf(first, "first"),
-      lineOf(second, "second"),
-    ]);
+    expect(listEdits(upkeep), `the start ${which}`).toMatchObject(edits);
   }
 });
 
@@ -97,11 +94,12 @@ test("what nobody can use, left while the sidecar was down, has its line before 
   await node.save(broken);
   await using upkeep = await runUpkeep(node, environment, { stateDirectory });
   await readUntil(node.config, (text) => text === good);
-  expect(await readEdits(stateDirectory)).toMatchObject([
+  expect(listEdits(upkeep)).toMatchObject([
     {
-      "user.name": "somebody else",
+      by: "somebody else",
       message: expect.stringContaining("was changed by somebody else, and can't be used") as string,
-      gatehouse: { before: { sha256: hashOf(good) }, after: { sha256: hashOf(broken) } },
+      before: { sha256: hashOf(good) },
+      after: { sha256: hashOf(broken) },
     },
   ]);
   expect(upkeep.events.list()).toContainEqual(expect.objectContaining({ kind: "write" }));

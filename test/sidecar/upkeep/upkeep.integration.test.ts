@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
@@ -8,13 +7,6 @@ import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
-
-/** The audit log of a sidecar. */
-async function auditOf(stateDirectory: string): Promise<readonly Record<string, unknown>[]> {
-  const text = await readFile(join(stateDirectory, "sidecar-audit.jsonl"), "utf8");
-  const lines = text.trimEnd().split("\n");
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-}
 
 test.concurrent("drift is corrected on disk, the node is restarted with it and comes back", async () => {
   await using node = await startFakeNode();
@@ -32,25 +24,23 @@ test.concurrent("drift is corrected on disk, the node is restarted with it and c
   );
   const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
   const written = {
-    "event.outcome": "success",
-    "user.name": "sidecar",
-    gatehouse: { before: { sha256 }, after: { sha256: hashOf(running) } },
+    outcome: "success",
+    by: "sidecar",
+    before: { sha256 },
+    after: { sha256: hashOf(running) },
   };
-  const audited = await auditOf(upkeep.stateDirectory);
-  const writes = audited.filter((line) => line["event.action"] === "node-conf-written");
+  const { audited } = upkeep;
+  const writes = audited.filter(({ action }) => action === "node-conf-written");
   // Another test's node of the same name may run on this machine, which is said once.
   const restarts = audited.filter(
-    ({ "event.action": action, message }) =>
-      action === "node-restart" && !String(message).startsWith("Another node runs on this machine"),
+    ({ action, message }) => action === "node-restart" && !message.startsWith("Another node runs on this machine"),
   );
   expect(writes.length).toBeGreaterThan(1);
   // The first is from before the file was replaced.
-  expect(writes).toMatchObject(
-    writes.map((_, at) => (at === 0 ? { ...written, "event.outcome": "unknown" } : written)),
-  );
+  expect(writes).toMatchObject(writes.map((_, at) => (at === 0 ? { ...written, outcome: "unknown" } : written)));
   expect(restarts).toMatchObject([
-    { "event.action": "node-restart", "event.outcome": "unknown", message: expect.stringMatching(/^Restarting/) },
-    { "event.action": "node-restart", "event.outcome": "success", message: expect.stringMatching(/^The node is back/) },
+    { outcome: "unknown", message: expect.stringMatching(/^Restarting/) },
+    { outcome: "success", message: expect.stringMatching(/^The node is back/) },
   ]);
 });
 
@@ -76,10 +66,9 @@ test.concurrent("a node that does not come back gets its last healthy configurat
   expect(key).not.toBe("");
   expect(await readFile(copy, "utf8")).toContain('"crash"');
   expect(await node.running()).toBe(healthy);
-  const all = await auditOf(upkeep.stateDirectory);
   // A node that was restarted has its pruning switched on again, at any time meanwhile.
-  const lines = all.filter((line) => line["event.action"] !== "auto-pruning-switched-on");
-  const audited = lines.map((line) => [line["event.action"], line["event.outcome"]]);
+  const lines = upkeep.audited.filter(({ action }) => action !== "auto-pruning-switched-on");
+  const audited = lines.map(({ action, outcome }) => [action, outcome]);
   expect(audited.slice(-9)).toEqual([
     ["node-conf-edited", "success"],
     ["node-restart", "unknown"],
@@ -91,7 +80,7 @@ test.concurrent("a node that does not come back gets its last healthy configurat
     ["node-restart", "unknown"],
     ["hold-changed", "success"],
   ]);
-  expect(lines.at(-7)?.["event.reason"]).toContain(endedAtStart);
+  expect(lines.at(-7)?.reason).toContain(endedAtStart);
 });
 
 test.concurrent("a half-written node.conf is named with line and column, then repaired from the last good one", async () => {

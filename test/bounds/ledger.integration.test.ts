@@ -1,13 +1,4 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -26,7 +17,6 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask } from "../support/gateway/raw-call.ts";
 import { startSmallService } from "./small-service.ts";
 
-const fileBytes = 16_777_216;
 const minuteMs = 60_000;
 
 const resources = new AsyncDisposableStack();
@@ -112,59 +102,6 @@ async function noteVerified(path: string, notes: readonly Readonly<{ from: numbe
 
 /** Lists the lines of the facilitator's log about an event. */
 const reported = (output: string, event: string) => output.split("\n").filter((line) => line.includes(`"${event}"`));
-
-const lines = (path: string) =>
-  readFileSync(path, "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
-
-it("the audit log", async () => {
-  const auditPath = join(folder, "full-audit.jsonl");
-  const lineBytes = 1_024;
-  const line = (message: string) => `${JSON.stringify({ message: message.padEnd(lineBytes - 15) })}\n`;
-  // Each is as long as one may be.
-  const others = line("").repeat(fileBytes / lineBytes - 1);
-  for (const end of ["", ...range(1, 9).map((age) => `.${age}`)])
-    writeFileSync(`${auditPath}${end}`, `${line(`file${end}`)}${others}`);
-  const env = { GATEHOUSE_FACILITATOR_AUDIT_LOG_PATH: auditPath };
-  await using facilitator = await startSmall("audit", async () => undefined, env);
-  await facilitator.settle();
-  await facilitator.settle();
-  const files = readdirSync(folder).filter((name) => name.startsWith("full-audit.jsonl"));
-  expect(files).toHaveLength(10);
-  for (const name of files) expect(statSync(join(folder, name)).size).toBeLessThanOrEqual(fileBytes);
-  const first = (age: number) => String(lines(`${auditPath}.${age}`)[0]?.["message"]).trimEnd();
-  expect([first(1), first(9)]).toEqual(["file", "file.8"]);
-  expect(lines(auditPath)).toMatchObject([
-    { "event.action": "payment-settled" },
-    { "event.action": "payment-settled" },
-  ]);
-  await facilitator.expectServing();
-});
-
-it("changes that wait for the audit log's disk", async () => {
-  const auditPath = join(folder, "unwritable-audit.jsonl");
-  symlinkSync(join(folder, "elsewhere"), auditPath);
-  const env = { GATEHOUSE_FACILITATOR_AUDIT_LOG_PATH: auditPath };
-  // Settlements whose time is over: each ends without a charge, which is a change.
-  await using facilitator = await startSmall("waiting", (path) => fillLedger(path, 1_005), env);
-  await until("all have ended", generousMs, async () =>
-    (await facilitator.metrics()).includes("gatehouse_facilitator_settlements_pending 0\n"),
-  );
-  expect(reported(facilitator.output(), "audit-not-written")).toHaveLength(1);
-  await facilitator.expectServing();
-  rmSync(auditPath);
-  await facilitator.settle();
-  const written = lines(auditPath);
-  expect(written).toHaveLength(1_001);
-  expect(written.filter((line) => line["event.action"] === "payment-failed")).toHaveLength(999);
-  expect(written.slice(-2)).toMatchObject([
-    { "event.action": "payment-settled" },
-    { "event.action": "audit-lines-lost", message: expect.stringMatching(/^6 changes are missing here/) },
-  ]);
-  await facilitator.expectServing();
-});
 
 it("notes of verified payments that nobody settles", async () => {
   const [old, young] = [40_000, 1_000];
