@@ -22,7 +22,7 @@ export type OrderedWriterDependencies = Readonly<{
   sink: AnswerSink;
   /** Memory in which entries are held until they are sent. */
   memory: HeldBytes;
-  /** Bounds the entries by replacing those that do not fit; without it, whoever puts them checks `bytes`. */
+  /** Bounds the entries by replacing the first that does not fit, and all after it; without it, whoever puts them checks `bytes`. */
   room?: Readonly<{ limitBytes: number; entryWithout: (place: number) => string }>;
   /** Returns the seconds after which to come again if a limit made all entries so far: they are sent whole then, as such an answer. */
   retryAfterSeconds?: () => number | undefined;
@@ -53,6 +53,7 @@ export class OrderedWriter {
   #unsentBytes = 0;
   /** Held bytes of the unsent ones. */
   #heldBytes = 0;
+  #isFull = false;
   #hasBegun = false;
   #isHeld = false;
   #isEnding = false;
@@ -71,6 +72,11 @@ export class OrderedWriter {
   /** Bytes of the written entries. */
   get writtenBytes(): number {
     return this.#writtenBytes;
+  }
+
+  /** Whether an entry did not fit: none after it is written. */
+  get isFull(): boolean {
+    return this.#isFull;
   }
 
   /** Bytes of all entries so far, including those that wait for their turn. */
@@ -106,7 +112,7 @@ export class OrderedWriter {
   hasRoom(place: number, bytes: number): boolean {
     const { limitBytes = Number.POSITIVE_INFINITY } = this.#dependencies.room ?? {};
     const isWithin = this.#writtenBytes + bytes <= limitBytes && this.#unsentBytes + bytes < streamFromBytes;
-    return place === this.#turn && isWithin;
+    return place === this.#turn && isWithin && !this.#isFull;
   }
 
   /** Sets `count` entries whose turn it is, in one text with a comma between them, for which there {@link hasRoom}. */
@@ -151,7 +157,8 @@ export class OrderedWriter {
   #write(given: Entry, source: AnswerSource | undefined, places = 1): void {
     const { memory, room } = this.#dependencies;
     const givenBytes = measureEntry(given);
-    const hasRoom = room === undefined || givenBytes === 0 || this.#writtenBytes + givenBytes <= room.limitBytes;
+    if (room !== undefined) this.#isFull ||= this.#writtenBytes + givenBytes > room.limitBytes;
+    const hasRoom = room === undefined || givenBytes === 0 || !this.#isFull;
     const entry = hasRoom ? given : room.entryWithout(this.#turn);
     const length = hasRoom ? givenBytes : entry.length;
     this.#turn += places;

@@ -4,7 +4,7 @@ import { roomyMemory } from "../testing/roomy-memory.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { createNodeBatches } from "../upstream/node-batches.ts";
 import { SharedTurns, createTurns, turnBytes } from "../wire/shared-turns.ts";
-import { discardedAnswer, finishedFlow } from "../answers/answer-sink.ts";
+import { discardedAnswer, finishedFlow, type AnswerSink } from "../answers/answer-sink.ts";
 import { runBatch } from "./batch.ts";
 
 test("a batch whose client goes while its calls are started sends those that another caller waits for, too", async () => {
@@ -70,4 +70,31 @@ test("a batch that is cancelled while it starts a call cancels that call, too", 
   );
   for (const run of later) run();
   expect(cancelled).toEqual(["0", "1"]);
+});
+
+test("a batch whose responses exceed their limit cancels its calls in flight, and sends no more", () => {
+  const sinks = new Map<string, AnswerSink>();
+  const cancelled: string[] = [];
+  let text = "";
+  runBatch(
+    Array.from({ length: 20 }, (_, at) => ({ id: String(at), method: "a", params: "[]" })),
+    { ahead: () => 8, responseBytes: 1_000 },
+    {
+      handle: ({ id = "" }, sink) => {
+        sinks.set(id, sink);
+        return { resume: () => undefined, cancel: () => cancelled.push(id) };
+      },
+      sink: { ...discardedAnswer, text: (json) => void (text = json) },
+      memory: roomyMemory,
+      turns: createTurns(new SharedTurns({ now: () => 0, later: () => undefined }), "a"),
+      toNode: { gather: () => undefined, release: () => undefined },
+    },
+  );
+  const long = "x".repeat(600);
+  for (const id of ["0", "1"]) sinks.get(id)?.text(`{"id":${id},"result":"${long}"}`, "node");
+  expect([...sinks.keys()]).toEqual(["0", "1", "2", "3", "4", "5", "6", "7", "8"]);
+  expect(cancelled).toEqual(["2", "3", "4", "5", "6", "7", "8"]);
+  const entries = JSON.parse(text) as readonly Readonly<{ result?: string; error?: object }>[];
+  expect(entries.map(({ error }) => error !== undefined)).toEqual(entries.map((_, at) => at > 0));
+  expect(entries).toHaveLength(20);
 });

@@ -120,7 +120,7 @@ class BatchRun implements AnswerFlow, RunReceiver {
     if (retryAfterSeconds === undefined) this.#isServed ||= entry !== "";
     else this.#retryAfterSeconds = Math.max(retryAfterSeconds, this.#retryAfterSeconds ?? 0);
     this.#writer.put(place, entry, entry === "" ? undefined : source);
-    this.goOn();
+    this.#goOnOrCut();
   }
 
   hasRoom(place: number, bytes: number): boolean {
@@ -141,7 +141,7 @@ class BatchRun implements AnswerFlow, RunReceiver {
     const hasEntry = this.#calls[place]?.id !== undefined;
     this.#isServed ||= hasEntry;
     this.#writer.put(place, hasEntry ? withoutEnd(parts) : "", hasEntry ? source : undefined);
-    this.goOn();
+    this.#goOnOrCut();
   }
 
   resume(): void {
@@ -155,6 +155,17 @@ class BatchRun implements AnswerFlow, RunReceiver {
     for (const flow of this.#flows.splice(0)) flow?.cancel();
     // Another caller may wait for a call that it shares with this batch.
     this.#dependencies.toNode.release();
+  }
+
+  /** Once an answer had no room, gives up the calls in progress: the node would answer them for nothing. */
+  #goOnOrCut(): void {
+    const left = this.#writer.isFull ? this.#flows.splice(0) : [];
+    for (const [place, flow] of left.entries()) {
+      if (flow === undefined) continue;
+      flow.cancel();
+      this.receive("tooLong", place);
+    }
+    this.goOn();
   }
 
   #step(): number {
@@ -180,7 +191,7 @@ class BatchRun implements AnswerFlow, RunReceiver {
   }
 
   #start(place: number, call: Call | BadCall): void {
-    if (this.#writer.writtenBytes >= this.limitBytes) this.receive("tooLong", place);
+    if (this.#writer.isFull || this.#writer.writtenBytes >= this.limitBytes) this.receive("tooLong", place);
     else {
       const flow = this.#plain?.begin(call, place) ?? this.#dependencies.handle(call, new TextSink(this, place));
       if (this.#isCancelled) flow.cancel();
