@@ -33,6 +33,7 @@ describe("a range in pieces", () => {
       limiter: {
         acquire: async (_key, costUnits) => (charges.push(costUnits) === 1 ? undefined : 3_000),
         waitFor: () => undefined,
+        debtMs: () => undefined,
         owe: () => undefined,
       },
       gate: createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),

@@ -24,6 +24,7 @@ function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
       limiter: {
         acquire: () => undefined,
         waitFor: () => undefined,
+        debtMs: () => undefined,
         owe: (_key, costUnits) => void owed.push(costUnits),
       },
       gate: createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),

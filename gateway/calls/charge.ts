@@ -34,7 +34,8 @@ export function chargeAnswer(
   if (enabled && unitsPerAnswerKiB > 0 && dueKiB > 0) limiter.owe(caller, dueKiB * unitsPerAnswerKiB, tier);
 }
 
-function refuseRate(record: CallRecord, waitMs: number): AnswerFlow {
+/** Refuses a call whose caller has to wait so long. */
+export function refuseRate(record: CallRecord, waitMs: number): AnswerFlow {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   return refuseCall(record, rateExceeded(seconds), seconds, "rate");
 }

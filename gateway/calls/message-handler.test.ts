@@ -41,9 +41,10 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
   head.advance({ number: 1_000n, hash: '"0x1"' });
   const gate = createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
   const passed: string[] = [];
+  const limiter = createProcessRateLimiter({ clients: 10 }, { now });
   const calls = {
     policy: () => policy,
-    limiter: createProcessRateLimiter({ clients: 10 }, { now }),
+    limiter,
     gate,
     head,
     checks: rememberChecks(),
@@ -102,7 +103,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     turn();
     return texts;
   };
-  return { ask, begin, turn, passed, gate };
+  return { ask, begin, turn, passed, gate, limiter, policy };
 }
 
 class CountedTurns extends SharedTurns {
@@ -147,7 +148,7 @@ describe("the message handler", () => {
   }, 3_600_000);
 
   it("reads and answers a long batch in turns, and a short one at once while that is quick", () => {
-    const slow = startHandler({ lookMs: 1, limits: {} });
+    const slow = startHandler({ lookMs: 0.4, limits: {} });
     const long = slow.begin(batchOf(100, 1_000));
     expect(long.texts).toEqual([]);
     expect(slow.turn()).toBeGreaterThan(30);
@@ -182,6 +183,21 @@ describe("the message handler", () => {
     const long = startHandler({ tier: { ...tier, computeUnitBurst: 200 }, limits: {} });
     expect(long.ask(Buffer.concat([Buffer.from("no JSON"), Buffer.alloc(90_000)]))[0]).toContain("parse error");
     expect(long.ask(batchOf(2, 40_000))[0]).toMatch(/"id":null,.*"code":-32005,"message":"rate limit exceeded/);
+  });
+
+  it("rejects a call that waited, when the responses that came meanwhile cost more than its caller has", async () => {
+    const { begin, passed, gate, limiter, policy } = startHandler({ tier: { concurrency: 1, computeUnitBurst: 100 } });
+    const tier = policy.tiers.get("public")!;
+    const { overload } = policy.settings;
+    for (const owed of [0, 250]) {
+      expect(gate.enter("a", tier, 10, overload)).toBe(undefined);
+      const { texts } = begin(Buffer.from(balance(10)));
+      limiter.owe("a", owed, tier);
+      gate.leave("a", 10, overload);
+      await Promise.resolve();
+      expect(texts[0]).toContain(owed === 0 ? '"result"' : "rate limit exceeded");
+    }
+    expect([passed.length, gate.callsInFlight(), gate.callsWaiting()]).toEqual([1, 0, 0]);
   });
 
   it("refuses parameters that are longer than the method can need, by the method's name", () => {

@@ -8,6 +8,7 @@ import type { PolicySettings } from "../settings/policy.ts";
 import { finishedFlow, type AnswerFlow } from "../answers/answer-sink.ts";
 import { EndingFlow, refuseCall, answerWithoutNode, LateFlow } from "./call-end.ts";
 import type { CallRecord } from "./call-record.ts";
+import { refuseRate } from "./charge.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
 import { readSplit } from "../reads/split-read.ts";
 
@@ -48,8 +49,13 @@ function waitOrRefuse(record: CallRecord, refusal: LoadRefusal, gate: CallGate, 
   if (refusal === "overload") return refuseCall(record, rpcErrors.overload, retryAfterSeconds, "overload");
   const refuse = () =>
     refuseCall(record, tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, refusal);
+  const goOn = () => {
+    // Answers that came meanwhile may have cost more than the caller has.
+    const debtMs = record.dependencies.limiter.debtMs(caller, tier);
+    return debtMs === undefined ? retry() : refuseRate(record, debtMs);
+  };
   const flow = new LateFlow();
-  const leaveQueue = gate.wait(caller, tier, overload, (mayEnter) => flow.begin(mayEnter ? retry : refuse));
+  const leaveQueue = gate.wait(caller, tier, overload, (mayEnter) => flow.begin(mayEnter ? goOn : refuse));
   return leaveQueue === undefined ? refuse() : new EndingFlow(flow, leaveQueue);
 }
 

@@ -26,6 +26,8 @@ export type RateLimiter = Readonly<{
    * more than a whole burst.
    */
   owe: (key: string, costUnits: number, rates: Rates) => void;
+  /** Returns the milliseconds until a caller's debt is paid; undefined if there is none, or only a store knows. */
+  debtMs: (key: string, rates: Rates) => number | undefined;
 }>;
 
 /** Times at which a caller's two allowances will be whole again, in milliseconds of the clock. */
@@ -60,6 +62,11 @@ export function createProcessRateLimiter(
       return charge({ ...account }, costUnits, rates, at);
     },
     owe: (key, costUnits, rates) => chargeDebt(findOrCreateAccount(key), costUnits, rates, now()),
+    debtMs: (key, rates) => {
+      const account = accounts.get(key);
+      const emptyAt = now() + (rates.computeUnitBurst * 1_000) / rates.computeUnitsPerSecond;
+      return account !== undefined && account.unitsFullAt > emptyAt ? account.unitsFullAt - emptyAt : undefined;
+    },
   };
 }
 

@@ -128,7 +128,8 @@ export function createRedisRateLimiter(
       },
     );
   };
-  return { acquire, waitFor, owe, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
+  const debtMs: RateLimiter["debtMs"] = (key, rates) => (isShared ? undefined : fallback.debtMs(key, rates));
+  return { acquire, waitFor, owe, debtMs, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
 }
 
 /** Creates a client of the store that waits no longer for an answer than a call may. */
