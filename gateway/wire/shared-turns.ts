@@ -1,9 +1,9 @@
 import { CallerRounds } from "./caller-rounds.ts";
 
 /** Time of one turn of the event loop that goes to work which may wait; a step of it may take that longer. */
-const turnMs = 2.5;
+const turnMs = 1;
 /** Most pieces of work that begin in one turn: part of their work, above all reading on, is done after it. */
-const mostInTurn = 16;
+const mostInTurn = 8;
 
 /** Time, and a later turn of the event loop. */
 export type TurnSource = Readonly<{
