@@ -6,6 +6,8 @@ type WrittenTo = Readonly<{
   writableNeedDrain: boolean;
   writableLength: number;
   write: (bytes: Buffer) => boolean;
+  cork: () => void;
+  uncork: () => void;
 }>;
 
 /** Most waiting bytes of one write: a slow client's progress is seen in steps of it. */
@@ -13,6 +15,8 @@ const pieceBytes = 65_536;
 /** Most bytes that are written as they are if nothing waits. */
 const directBytes = 81_920;
 const nothing = Buffer.alloc(0);
+/** Size up to which bytes are copied behind their head: for larger ones a write of both costs less than the copy, and than its garbage. */
+const copiedBytes = 16_384;
 /** Waiting bytes from which no more are requested. */
 const enoughBytes = 262_144;
 
@@ -54,7 +58,7 @@ export class ClientBacklog implements Disposable {
    */
   write(bytes: Buffer, head: Buffer = nothing): boolean {
     if (!this.isWaiting && bytes.length <= directBytes) {
-      if (!this.#target.write(joinBytes(head, bytes))) this.#count();
+      if (!this.#send(head, bytes)) this.#count();
       return true;
     }
     const own = copyToOwnMemory(bytes);
@@ -100,13 +104,24 @@ export class ClientBacklog implements Disposable {
         this.#bytes -= bytes.length;
         this.#hold(-bytes.length);
       }
-      this.#target.write(joinBytes(before, piece));
+      this.#send(before, piece);
     }
     this.#count();
     if (this.#queue.length > 0) return;
     const then = this.#afterAll;
     this.#afterAll = [];
     for (const run of then) run();
+  }
+
+  /** Writes a head and the bytes behind it together. */
+  #send(head: Buffer, bytes: Buffer): boolean {
+    if (head.length === 0) return this.#target.write(bytes);
+    if (bytes.length <= copiedBytes) return this.#target.write(Buffer.concat([head, bytes]));
+    this.#target.cork();
+    this.#target.write(head);
+    const hasRoom = this.#target.write(bytes);
+    this.#target.uncork();
+    return hasRoom;
   }
 
   /** Counts the bytes that the target itself holds, while the client does not take them. */
@@ -123,8 +138,4 @@ export class ClientBacklog implements Disposable {
     if (bytes < 0) this.#memory.release(-bytes);
     return true;
   }
-}
-
-function joinBytes(head: Buffer, bytes: Buffer): Buffer {
-  return head.length === 0 ? bytes : Buffer.concat([head, bytes]);
 }

@@ -1,5 +1,6 @@
 import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
 import { ClientBacklog } from "../../wire/client-backlog.ts";
+import { createCorks } from "../../wire/outbox.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import type { Notification } from "../../notifications/notification.ts";
 import { isOneFrame, encodeTextFrames, writeTextFrame } from "./text-frame.ts";
@@ -35,6 +36,9 @@ export type ClientSender = Readonly<{
 const tryAgainLater = 1013;
 /** Time in which a slow client may still take its backlog and the close that follows it. */
 const slowGraceMs = 1_000;
+/** Longest answer that is written together with others to its client: a write is most of the cost of a short one. */
+const corkedBytes = 4_096;
+const corks = createCorks();
 
 /**
  * Creates the sender of a client, which is dropped if more waits for it than may. An answer that it requested does not count as
@@ -71,6 +75,7 @@ export function createClientSender(
       const parts = typeof answer === "string" ? [Buffer.from(answer, "latin1")] : answer;
       if (unsentBytes() === 0) answered = 0;
       for (const { length } of parts) answered += length;
+      if (answer.length <= corkedBytes && typeof answer === "string") corks.add(connection);
       write(parts);
     },
     sendNotification: (start, { tail }) => {
