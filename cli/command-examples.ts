@@ -31,11 +31,7 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
     "gatehouse upgrade --stack prod --node-image registry.example/node:0.16.2@sha256:… --dry-run",
   ],
   restore: ["gatehouse restore --settings restore.json5", "gatehouse restore --snapshot /data/snapshot.tar.gz"],
-  "volume-snapshot": ["gatehouse volume-snapshot --settings volume-snapshot.json5"],
-  "engine-proxy": ["gatehouse engine-proxy --settings engine-proxy.json5"],
   devnet: ["gatehouse devnet --settings devnet.json5"],
-  pushgateway: ["gatehouse pushgateway"],
-  upstream: ["gatehouse upstream"],
   "config dump": ["gatehouse config dump sidecar --changed"],
   completion: ["gatehouse completion bash"],
 };

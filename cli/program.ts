@@ -35,26 +35,42 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   addProducts(program, mask);
   program.addCommand(createStatusCommand({ mask }));
   program.addCommand(createDashboardCommand({ mask }));
-  program.addCommand(createPayCommand({ mask }));
-  program.addCommand(createPlanCommand({ mask }));
-  program.addCommand(createLintCommand({ mask }));
   program.addCommand(createDoctorCommand({ mask }));
   program.addCommand(createAdoptCommand({ mask }));
   program.addCommand(createResumeCommand({ mask }));
   program.addCommand(createRestartCommand({ mask }));
   program.addCommand(createUpgradeCommand({ mask }));
   program.addCommand(createRestoreCommand({ mask }));
-  program.addCommand(createVolumeSnapshotCommand({ mask }));
-  addHelpers(program, mask);
+  program.addCommand(createPlanCommand({ mask }));
+  program.addCommand(createLintCommand({ mask }));
   program.addCommand(createConfigCommand({ mask }));
+  program.addCommand(createPayCommand({ mask }));
+  program.addCommand(createVolumeSnapshotCommand({ mask }), { hidden: true });
+  addHelpers(program, mask);
   // The typed commands are commander's own.
   const untyped = program as unknown as UntypedCommand;
+  groupCommands(untyped);
   completeOnTab(untyped, { completionCommandName: "completion" });
   suggestChoices(untyped);
   addExamples(untyped);
   refuseLeftOut(untyped);
   nameHelp(untyped, untyped.name());
   return untyped;
+}
+
+/** Commands by what an operator does with them, as `--help` groups them. */
+const commandGroups: Readonly<Record<string, readonly string[]>> = {
+  "Start:": ["stack", "sidecar", "gateway", "facilitator", "resource-server", "devnet"],
+  "Watch:": ["status", "dashboard", "doctor"],
+  "Change:": ["adopt", "resume", "restart", "upgrade", "restore"],
+  "Deploy:": ["plan", "lint", "config"],
+  "Buy:": ["pay"],
+};
+
+function groupCommands(program: UntypedCommand): void {
+  for (const [heading, names] of Object.entries(commandGroups)) {
+    for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
+  }
 }
 
 /** Ends a command's error about a wrong word or option with the help that lists the right ones. */
@@ -70,7 +86,7 @@ function addProducts(program: Command, mask: Mask): void {
     program,
     {
       name: "sidecar",
-      summary: "Keep one node right and guard its RPC: configuration, pruning, restarts, health, gateway",
+      summary: "Guard a node: configuration, pruning, restarts, health, and its RPC",
       load: async () => (await import("#sidecar/main.ts")).sidecar,
       handsOver: "or-ends",
     },
@@ -80,8 +96,7 @@ function addProducts(program: Command, mask: Mask): void {
     program,
     {
       name: "gateway",
-      summary:
-        "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health; nothing of the node is touched",
+      summary: "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health",
       load: async () => (await import("#gateway/main.ts")).gateway,
       handsOver: "or-serves-on",
     },
@@ -101,20 +116,30 @@ function addProducts(program: Command, mask: Mask): void {
     program,
     {
       name: "resource-server",
-      summary: "Sell HTTP routes by x402 and forward them to their upstream once paid",
+      summary: "Sell HTTP routes by x402, forwarding paid requests upstream",
       load: async () => (await import("#resource-server/main.ts")).resourceServer,
       handsOver: "or-serves-on",
     },
     { mask },
   );
+  addServiceCommand(
+    program,
+    {
+      name: "devnet",
+      summary: "Run a development node with the whole JSON-RPC interface",
+      load: async () => (await import("#devnet/main.ts")).devnet,
+    },
+    { mask },
+  );
 }
 
-/** Adds services that others need next to them, or that stand in for others during development. */
+/** Adds the services that only a deployment starts, and that `--help` does not list. */
 function addHelpers(program: Command, mask: Mask): void {
   addServiceCommand(
     program,
     {
       name: "engine-proxy",
+      hidden: true,
       summary:
         "Hold the Docker Engine's socket for a sidecar: inspect, restart and node_cli of one container, nothing else",
       load: async () => (await import("#engine-proxy/main.ts")).engineProxy,
@@ -124,16 +149,8 @@ function addHelpers(program: Command, mask: Mask): void {
   addServiceCommand(
     program,
     {
-      name: "devnet",
-      summary: "Run a node to develop against: the whole JSON-RPC interface over a local chain",
-      load: async () => (await import("#devnet/main.ts")).devnet,
-    },
-    { mask },
-  );
-  addServiceCommand(
-    program,
-    {
       name: "pushgateway",
+      hidden: true,
       summary: "Run Prometheus' Pushgateway where it is on PATH, otherwise a stand-in for development",
       load: async () => (await import("#devnet/pushgateway/main.ts")).pushgateway,
     },
@@ -143,6 +160,7 @@ function addHelpers(program: Command, mask: Mask): void {
     program,
     {
       name: "upstream",
+      hidden: true,
       summary: "Run a sample upstream with something to sell",
       load: async () => (await import("#devnet/upstream/main.ts")).upstream,
     },

@@ -19,6 +19,7 @@ const source = code.filter((path) => !isTest(path));
 const pages = paths.filter((path) => path.endsWith(".md"));
 const printed = pages.filter((path) => /Printed (from|by)|do not edit/.test(read(path).slice(0, 1_000)));
 
+const program = createProgram({ mask: { text: (text) => text, hide: () => undefined } });
 const figures = {
   "source, files": source.length,
   "source, lines": countAll(source, countLines),
@@ -26,7 +27,7 @@ const figures = {
   "Markdown, words": countAll(pages, countWords),
   "Markdown by hand, words": countAll(pages, countWords) - countAll(printed, countWords),
   settings: (read("docs/settings.md").match(/^\| `GATEHOUSE_/gm) ?? []).length,
-  commands: createProgram({ mask: { text: (text) => text, hide: () => undefined } }).commands.length,
+  commands: program.createHelp().visibleCommands(program).length,
   conditions: Object.keys(conditionReasons).length,
   reasons: Object.values(conditionReasons).flatMap((byStatus) => Object.values(byStatus).flat()).length,
   metrics: Object.keys(metricCatalogue).length,

@@ -6,7 +6,7 @@ import { findControlTarget, addControlOptions } from "./control-target.ts";
 /** Creates `gatehouse adopt`: shows the changes that a sidecar would make to a node that is new to it, and allows them. */
 export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("adopt")
-    .summary("Show what the sidecar would change at a node that is new to it, and let it act")
+    .summary("Show what the sidecar would change on a new node, and approve it")
     .description(
       "Reads the running sidecar's plan, shows it, and lets the sidecar act on this node from now on once you agree. Exits 0 when it may act.",
     );

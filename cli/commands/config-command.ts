@@ -6,7 +6,7 @@ import { createTerminalOutput } from "../terminal.ts";
 /** Creates `gatehouse config`, whose `dump` shows what a service would start with and why. */
 export function createConfigCommand({ mask }: Readonly<{ mask: Mask }>) {
   const dump = new Command("dump")
-    .summary("Show every setting of a service with its value and where that came from")
+    .summary("Show every setting of a service with its value and its source")
     .description(
       "Reads the settings as the service would, from this environment and the settings file, and prints each with its origin: default, the file and line, or the variable. A secret is shown as [secret]. Exits 1 when the service would refuse them.",
     )
@@ -21,5 +21,5 @@ export function createConfigCommand({ mask }: Readonly<{ mask: Mask }>) {
         { mask, output: createTerminalOutput({ mask }) },
       );
     });
-  return new Command("config").summary("Show what a service's settings come to").addCommand(dump);
+  return new Command("config").summary("Show a service's effective settings").addCommand(dump);
 }

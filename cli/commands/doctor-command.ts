@@ -7,7 +7,7 @@ type ByService = Readonly<Record<string, string>>;
 /** Creates `gatehouse doctor`: checks running services, and changes nothing. */
 export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("doctor")
-    .summary("Look at everything that runs, and say what is wrong and how to fix it; changes nothing")
+    .summary("Check settings, keys, signer, ports and versions; change nothing")
     .description(
       "Looks at settings, keys, ports, services, versions, clocks, node, Pushgateway, Prometheus, facilitator, signer and certificates. Services are found by this environment, by --settings and --url, and those of `gatehouse stack` by its folder. " +
         "With --drift it reads from the running services of a deployed stack what Pulumi's refresh can't see. Exits 0 when nothing is wrong, 2 when something is, 1 when it could not look at something.",

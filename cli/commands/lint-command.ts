@@ -5,7 +5,7 @@ import { createTerminalOutput } from "../terminal.ts";
 /** Creates `gatehouse lint`: checks node.conf files without a node. */
 export function createLintCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("lint")
-    .summary("Judge a node.conf with no node at all")
+    .summary("Check a node.conf without a node")
     .description(
       "Prints what is wrong in each node.conf, with line, column and the fix: ports that clash, missing paths, a push address with a protocol, wrong types, metrics keys of another version, secrets. Exits 0 when there are no findings, 2 when there are, 1 when a file can't be read.",
     )

@@ -22,7 +22,7 @@ const collect = (value: string, before: readonly string[]) => [...before, value]
 /** Creates `gatehouse pay <url>`. */
 export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("pay")
-    .summary("Buy one HTTP resource by x402, within a spending cap; without a cap, show what it costs")
+    .summary("Buy an HTTP resource by x402 within a spending cap; show its price without one")
     .description(
       "Requests <url>. When the server answers 402, pays the cheapest offer that cap, tokens and network allow. The resource is written to " +
         "stdout as it came, or to the file of -o; each step is reported on stderr. Without --max-amount and --asset the price is shown and nothing is paid.",

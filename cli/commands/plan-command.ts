@@ -8,7 +8,7 @@ import { createTerminalOutput } from "../terminal.ts";
 /** Creates `gatehouse plan`: prints the changes that the sidecar would make to a node.conf, for a person or a pipeline. */
 export function createPlanCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("plan")
-    .summary("Show, or apply, what a node.conf needs for a node of a version")
+    .summary("Show or apply the changes that a node.conf needs for a version")
     .description(
       "Compares a node.conf with what the sidecar's settings (GATEHOUSE_SIDECAR_…) desire for a node of the given version. Exits 0 when there is nothing to do, 2 when the file drifted, 1 on an error.",
     )

@@ -6,7 +6,7 @@ import { findControlTarget, addControlOptions } from "./control-target.ts";
 /** Creates `gatehouse restart`: has a sidecar restart its node, safely. */
 export function createRestartCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("restart")
-    .summary("Have the sidecar restart its node, prove it, and roll back where it does not come back")
+    .summary("Restart the node through its sidecar; roll back if it does not come back")
     .description(
       "Requests a restart from the running sidecar, which restarts the node as it does by itself: within the node's own grace, proved by a height that grows, and back to the node.conf that worked where it does not come back. It is made although the budget of restarts is used up. Exits 0 when the sidecar took it on, 1 when it did not or nobody agreed.",
     );

@@ -12,7 +12,7 @@ import { formatSettingsHelp } from "../settings-help.ts";
 /** Creates `gatehouse restore`: fills an empty data directory before a node's first start, or has a sidecar restore the data of its node. */
 export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("restore")
-    .summary("Fill a node's empty data directory from a snapshot, or restore the data of a node that has a sidecar")
+    .summary("Fill an empty data directory from a snapshot, or restore a guarded node's data")
     .description(
       "Downloads an archive with a checksum, unpacks it next to the data directory and puts it in place at once. A run that was ended at any instant is continued by the next one; a directory that holds anything is left as it is. Exits 0 when there are data, 1 when they could not be restored. " +
         "With --snapshot it has the running sidecar do it instead: stop its node, put a copy of the snapshot in the place of the data, start and prove it, and roll it back otherwise.",

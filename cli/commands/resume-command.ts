@@ -6,7 +6,7 @@ import { createTerminalOutput } from "../terminal.ts";
 /** Creates `gatehouse resume`: lifts the sidecar's hold, set after a node did not come back. */
 export function createResumeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("resume")
-    .summary("Lift the hold that the sidecar set when the node did not come back")
+    .summary("Resume a sidecar that paused after a failed restart or upgrade")
     .description(
       "Resumes the running sidecar, once the cause is fixed. Exits 0 only when that sidecar said that the hold is lifted, or that none is in force.",
     );

@@ -18,12 +18,14 @@ export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
    * one can start, and says what it does not do. A sidecar can't: nobody would look after its node.
    */
   handsOver?: "or-ends" | "or-serves-on";
+  /** Not listed in `--help`: only a deployment starts it. */
+  hidden?: boolean;
 }>;
 
 /** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM; its `--help` begins with the settings that matter. */
 export function addServiceCommand<Schema extends z.ZodObject>(
   program: Command,
-  { name, summary, load, handsOver }: ServiceCommand<Schema>,
+  { name, summary, load, handsOver, hidden = false }: ServiceCommand<Schema>,
   { mask }: Readonly<{ mask: Mask }>,
 ): void {
   const loaded: { service?: Service<Schema> } = {};
@@ -33,7 +35,7 @@ export function addServiceCommand<Schema extends z.ZodObject>(
     if (chosen.name() === name && !process.argv.includes("--hand-over")) await service();
   });
   const command = program
-    .command(name)
+    .command(name, { hidden })
     .summary(summary)
     .description(summary)
     .option("--settings <file>", "JSON5 file with the settings; the environment wins over it")

@@ -9,7 +9,7 @@ import { findStackMisuse, parseImage, parseStack, upgradeStack } from "./stack-u
 /** Creates `gatehouse upgrade`: has a sidecar upgrade its node to another version, and roll back if that can't be proved. */
 export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("upgrade")
-    .summary("Take a node to another version, prove it, and go back to the old one with its data otherwise")
+    .summary("Upgrade a node and verify it; otherwise roll back, data included")
     .description(
       "Has the running sidecar stop its node, copy the data, put the programs of a directory in place, migrate node.conf, start and prove the new version. What fails is rolled back: data, programs and node.conf. Shows every step first and asks. Exits 0 when the new version is proved, 1 otherwise. " +
         "With --stack it takes the node of a stack on Docker or Kubernetes to another image, where pulumi up is run: stop, copy of the data (on Kubernetes a VolumeSnapshot, through kubectl), the image in the configuration, pulumi up, proof; what fails is rolled back: image, data and configuration.",
