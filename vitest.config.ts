@@ -28,7 +28,7 @@ export const sizedTests = [
   "test/resource-server/hand-over/hand-over.integration.test.ts",
   "test/sidecar/hand-over/{hand-over,kept-settings}.integration.test.ts",
   "test/facilitator/few-descriptors.integration.test.ts",
-  "test/sidecar/{corrupt-data,faults,few-descriptors,hanging-compiler,killed-at-each-step,killed-while-data-are-corrupt,no-descriptors,pharos-kills,restarts-at-night,silent-name-server,slow-gateway,upkeep-of-devnet}.integration.test.ts",
+  "test/sidecar/{corrupt-data,faults,few-descriptors,hanging-compiler,killed-at-each-step,no-descriptors,pharos-kills,restarts-at-night,silent-name-server,slow-gateway,upkeep-of-devnet}.integration.test.ts",
   "test/sidecar/restore/restore.integration.test.ts",
   "test/sidecar/page/{page,page-actions,page-of-status,page-pictures,overview,runbook-pages}.integration.test.ts",
   "test/sidecar/upgrade/{killed-while-upgrading,restore-data}.integration.test.ts",

@@ -46,8 +46,7 @@ export const causes: readonly Cause[] = [
     effects: { Unheld: "any", RpcAnswering: "any", VersionAgreed: "any", ConfigCurrent: "any", RestartSettled: "any" },
   },
   { type: "UpgradeProved", reasons: ["RolledBack"], effects: { Unheld: "any" } },
-  { type: "DataSound", reasons: ["Corrupt"], effects: { Unheld: "any", RpcAnswering: "any", ...ofSilence } },
-  { type: "DataSound", reasons: ["Restored"], effects: { RestoreReady: ["Used"] } },
+  { type: "DataSound", reasons: ["Suspect"], effects: { Unheld: "any", RpcAnswering: "any", ...ofSilence } },
   { type: "VersionSufficient", reasons: ["TooOld"], effects: { HeightAdvancing: "any", ...ofStandstill } },
   {
     type: "Unheld",

@@ -121,8 +121,7 @@ export const conditionReasons = {
     False: ["RolledBack", "Stranded", "Blocked", "NotBegun"],
     Unknown: ["Upgrading", "Preparing"],
   },
-  DataSound: { True: ["Sound"], False: ["Corrupt", "Restored"], Unknown: ["InDoubt", "NotSeenWell", "NotLooked"] },
-  RestoreReady: { True: ["Ready"], False: ["NotReady", "Used"], Unknown: ["NotChecked"] },
+  DataSound: { True: ["Sound"], False: ["Suspect"], Unknown: ["InDoubt", "NotSeenWell", "NotLooked"] },
   Unheld: { True: ["NoHold"], False: ["Held"], Unknown: [] },
   Adopted: { True: ["Adopted", "Observing"], False: ["WaitingForAdopt"], Unknown: [] },
 } as const;

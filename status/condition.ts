@@ -185,17 +185,12 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
   },
   DataSound: {
     right: "The node's data are whole",
-    wrong: "The node's data are corrupt",
+    wrong: "Signs speak against the node's data",
     unknown: {
-      InDoubt: "The node's data may be corrupt",
+      InDoubt: "The node's data are in doubt",
       NotSeenWell: "The node's data are not compared yet",
       NotLooked: "The node's data can't be looked at",
     },
-  },
-  RestoreReady: {
-    right: "Corrupt data would be restored",
-    wrong: "Corrupt data could not be restored",
-    unknown: { NotChecked: "Whether corrupt data could be restored is not known yet" },
   },
   Adopted: {
     right: "The sidecar may act on this node, or only observes",
@@ -209,7 +204,6 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "HeightAdvancing Idle": "No new block comes",
   "UpgradeProved SettledByHand": "The last upgrade was settled by hand",
   "UpgradeProved Blocked": "The node's upgrade can't go on",
-  "DataSound Restored": "The node's data were corrupt, and are restored",
   "VersionSufficient TooOldSoon": "The version will be too old for the chain",
   "UpgradeProved NotBegun": "The upgrade did not begin",
   "UpgradeProved Withdrawn": "The upgrade was withdrawn",

@@ -211,6 +211,5 @@ test("of each reason for which a condition is Unknown it is decided whether the 
     "DataSound InDoubt: unknown",
     "DataSound NotSeenWell: right",
     "DataSound NotLooked: unknown",
-    "RestoreReady NotChecked: right",
   ]);
 });

@@ -65,10 +65,6 @@ const node = {
     "Upgrades of the node that ended: committed, rolled-back, given-up before its stop, or stranded between two versions.",
     "end",
   ),
-  gatehouse_node_automatic_restores_total: counter(
-    "Restores of corrupt data that the sidecar began by itself and that ended; counted as upgrades, too.",
-    "end",
-  ),
   gatehouse_node_restarts_in_last_hour: gauge("Restarts that count against the budget."),
   gatehouse_node_prune_enabled: gauge("enable_auto_prune of PruneInfo."),
   gatehouse_node_prune_reserved_window_versions: gauge("auto_prune_reserved_window of PruneInfo."),

@@ -20,20 +20,6 @@ export const upgradeSection = section({
   copyTimeoutMs: milliseconds
     .default(3_600_000)
     .describe("How long the copy of the data may take, while the node stands still, before the upgrade goes back"),
-  autoRestore: z
-    .string()
-    .regex(/^(?:off|kept|\/.+)$/)
-    .default("off")
-    .describe(
-      "What the node's data are restored from by themselves, once, when they are found corrupt; off: nothing, it is only reported; kept: the copy that the " +
-        "last upgrade kept; a path: the snapshot there, as of `gatehouse restore --snapshot`",
-    )
-    .meta({ expected: "off, kept or an absolute path" }),
-  autoRestoreAfterMs: milliseconds
-    .default(600_000)
-    .describe(
-      "How long the node's data have to be found corrupt without a change before they are restored by themselves, and a further start is tried to be sure",
-    ),
   preCopyTimeoutMs: z
     .int()
     .min(1)

@@ -24,7 +24,7 @@ const nothing: Observations = {
   prune: observePruning().now(),
   restarts: observeRestarts().now(),
   upgrade: observeUpgrade(undefined, undefined).now(),
-  data: observeData(true).now(),
+  data: observeData().now(),
 };
 
 type Found = Readonly<{ [Noun in keyof Observations]?: Partial<Observations[Noun]> }>;
@@ -54,7 +54,6 @@ const compared = (plan_: Plan, more: Partial<Extract<ConfigComparison, { planned
   config: { comparison: { planned: plan_, result: undefined, idle: undefined, ...more } },
 });
 const resolution = resolveVersion({ setting: "0.16.2" });
-const ownRestore = { snapshot: "id", sources: ["/kept/data"], atMs: Date.parse("2026-01-02T03:04:05.000Z") };
 const info = {
   autoPrune: true,
   reservedWindow: 10n,
@@ -291,74 +290,46 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { upgrade: { record: { ...upgraded, end: "settled", stage: "back-data", failure: "its height stayed 5" } } },
     "The upgrade from 0.15.0 to 0.16.2 failed, and so did the way back; the node answers again since, so nothing more is tried. 0.16.2 failed: its height stayed 5. What is kept is in these directories; remove them when they are of no use: rm -r -- /w",
   ],
+  ["DataSound", "Sound", { data: { found: { kind: "sound" } } }, "has the blocks that it had before"],
   [
     "DataSound",
-    "Sound",
-    { data: { found: { judgement: { kind: "sound" }, next: undefined } } },
-    "has the blocks that it had before",
-  ],
-  [
-    "DataSound",
-    "Corrupt",
-    { data: { found: { judgement: { kind: "corrupt", signs: ["block 7 is gone"] }, next: undefined } } },
-    "are corrupt: block 7 is gone. Other causes were looked for and not found: node.conf, programs, keys, ports, memory, the disk's room, the chain. Restore them from a snapshot: npx gatehouse-evm restore --snapshot",
+    "Suspect",
+    { data: { found: { kind: "suspect", signs: ["block 7 is gone"] } } },
+    "Signs against the node's data: block 7 is gone. node.conf, binaries, keys, ports, memory, disk space and the chain are as when the node was last healthy. If the node's log confirms it, restore them from a snapshot: npx gatehouse-evm restore --snapshot",
   ],
   [
     "DataSound",
     "InDoubt",
     {
       data: {
-        found: {
-          judgement: { kind: "doubt", signs: ["block 7 is gone"], missing: ["a peer", "room"], needsStart: false },
-          next: "Nothing is done.",
-        },
+        found: { kind: "doubt", signs: ["block 7 is gone"], missing: ["a peer", "room"] },
       },
     },
-    "may be corrupt: block 7 is gone. To be sure, this is missing: a peer; room. Nothing is done.",
+    "Signs against the node's data: block 7 is gone. Other causes are not ruled out; missing: a peer; room. If the node's log",
   ],
+  ["DataSound", "NotSeenWell", { data: { found: { kind: "another-chain" } } }, "another first block than before"],
   [
     "DataSound",
-    "Restored",
-    { data: { found: { judgement: { kind: "sound" }, next: undefined }, restored: ownRestore } },
-    "from /kept/data at 2026-",
-  ],
-  [
-    "DataSound",
-    "NotSeenWell",
-    { data: { found: { judgement: { kind: "another-chain" }, next: undefined } } },
-    "another first block than before",
+    "NotLooked",
+    {
+      data: {
+        found: { kind: "suspect", signs: ["block 7 is gone"] },
+        failed: { why: "looking at /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
+      },
+    },
+    "The node's data can't be looked at: looking at /data hangs. Whether they are whole is not known. The last look that was made found: Signs against the node's data: block 7 is gone.",
   ],
   [
     "DataSound",
     "NotLooked",
     {
       data: {
-        found: { judgement: { kind: "corrupt", signs: ["block 7 is gone"] }, next: "They are being restored." },
+        found: { kind: "sound" },
         failed: { why: "looking at /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
       },
     },
-    "The node's data can't be looked at: looking at /data hangs. Whether they are whole is not known, and nothing is done about them. The last look that was made found: The node's data are corrupt: block 7 is gone.",
+    "Whether they are whole is not known. The next look is at 2026-01-01T00:00:00.000Z.",
   ],
-  [
-    "DataSound",
-    "NotLooked",
-    {
-      data: {
-        found: { judgement: { kind: "sound" }, next: undefined },
-        failed: { why: "looking at /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
-      },
-    },
-    "nothing is done about them. The next look is at 2026-01-01T00:00:00.000Z.",
-  ],
-  ["RestoreReady", "NotChecked", { data: { readiness: { kind: "unchecked" } } }, "not been looked at yet"],
-  ["RestoreReady", "Ready", { data: { readiness: { kind: "ready", sources: ["/a", "/b"] } } }, "once, from /a and /b"],
-  [
-    "RestoreReady",
-    "NotReady",
-    { data: { readiness: { kind: "not-ready", problems: ["/a is not there"] } } },
-    "could not be restored by themselves: /a is not there.",
-  ],
-  ["RestoreReady", "Used", { data: { readiness: { kind: "used", by: ownRestore } } }, "no snapshot is used twice"],
   ["Adopted", "Observing", { adoption: { plan, authority: "observes" } }, "upkeep.mode is observe"],
   [
     "Adopted",

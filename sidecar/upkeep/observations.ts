@@ -33,7 +33,7 @@ export type Observations = Readonly<{
 /** Creates the observations, with nothing known yet; each change is shown on the board at once. */
 export function observeAll(
   { directory, upgrade, dataEvidence }: UpkeepState,
-  { upkeep, restart, upgrade: { autoRestore } }: SidecarSettings,
+  { upkeep, restart }: SidecarSettings,
   command: CommandWords,
   board: ConditionBoard,
 ): Observations {
@@ -60,7 +60,7 @@ export function observeAll(
     process: observeProcess({ wasSeen: dataEvidence.get()?.mark?.process !== undefined }),
     restarts: observeRestarts(say),
     upgrade: observeUpgrade(upgrade.get(), say),
-    data: observeData(autoRestore === "off", say),
+    data: observeData(say),
   };
   return seen;
 }

@@ -113,11 +113,8 @@ function createPruneStep(
   };
 }
 
-function createDataStep(
-  seen: Observations,
-  { common, node, kept, authority, isRestarting, command }: StepParts,
-): PassSteps["data"] {
+function createDataStep(seen: Observations, { common, node, kept }: StepParts): PassSteps["data"] {
   const watch: DataWatch = {};
-  const dependencies = { ...common, ...node, ...kept, authority, isRestarting, command };
+  const dependencies = { ...common, ...node, ...kept };
   return { watch: () => watchData(watch, seen, dependencies) };
 }

@@ -16,7 +16,6 @@ export type UpkeepMetrics = Readonly<{
   corrected: () => void;
   restarted: (cause: string) => void;
   upgraded: (end: UpgradeEnd) => void;
-  restoredByItself: (end: UpgradeEnd) => void;
   restartsInLastHour: (count: number) => void;
   /** Publishes the commands that change this sidecar, so that an alert can show them. */
   commands: (command: CommandWords) => void;
@@ -49,17 +48,7 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     labelNames: ["end"],
     registers,
   });
-  const restores = new Counter({
-    name: "gatehouse_node_automatic_restores_total",
-    help: "Restores of corrupt data that the sidecar began by itself and that ended; counted as upgrades, too.",
-    labelNames: ["end"],
-    registers,
-  });
-  for (const end of upgradeEnds) {
-    upgrades.inc({ end }, 0);
-    // Of a restore nothing is copied before the node's stop.
-    if (end !== "given-up") restores.inc({ end }, 0);
-  }
+  for (const end of upgradeEnds) upgrades.inc({ end }, 0);
   const info = new Gauge({
     name: "gatehouse_command_info",
     help: "1 for each command that changes this sidecar, as a person here types it.",
@@ -76,7 +65,6 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     corrected: () => corrections.inc(),
     restarted: (cause) => restarts.inc({ cause }),
     upgraded: (end) => upgrades.inc({ end }),
-    restoredByItself: (end) => restores.inc({ end }),
     restartsInLastHour: (count) => used.set(count),
     commands: (command) => {
       for (const verb of controlVerbs) info.set({ verb, command: command(verb) }, 1);

@@ -37,12 +37,12 @@ export const upkeepCases: readonly AlertCase[] = [
     summary: `The upgrade of the node behind ${who} failed or did not begin (0 of 1): RolledBack.`,
   }),
   buildConditionCase({
-    alert: "GatehouseDataCorrupt",
+    alert: "GatehouseDataSuspect",
     type: "DataSound",
     labels: { type: "DataSound" },
-    reason: "Corrupt",
+    reason: "Suspect",
     forMinutes: 1,
-    summary: `The data of the node behind ${who} are, or were, found corrupt (0 of 1): Corrupt.`,
+    summary: `Signs speak against the data of the node behind ${who} (0 of 1): Suspect.`,
   }),
   {
     alert: "GatehouseUpgradeLong",

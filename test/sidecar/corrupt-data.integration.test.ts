@@ -8,18 +8,17 @@ import { buildFreePortConfig, createFakeNode, type FakeNode } from "#sidecar/tes
 import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
-import { generousMs, until } from "#daemon/testing/until.ts";
+import { until } from "#daemon/testing/until.ts";
 import { takeSlice } from "../support/run-size.ts";
-import { judgesQuickly } from "./corrupt-data/judges-quickly.ts";
-import { expectRestoredByItself, waitUntilUsed } from "./corrupt-data/restored-by-itself.ts";
 
-/** For a fake node, which answers as soon as its start command ends, if at all. */
+/** A sidecar that starts a node which ended, and looks at its data each second; a fake node answers as soon as its start command ends, if at all. */
 const quick = {
-  ...judgesQuickly,
+  GATEHOUSE_SIDECAR_LAG_RESTART: "true",
+  GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "20",
+  GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "0",
   GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "50",
   GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1500",
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
-  GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE_AFTER_MS: "100",
 };
 
 /** Says how all is when it has not become as expected. */
@@ -30,20 +29,16 @@ function describeBoard({ board }: RunningUpkeep): string {
     .join("\n");
 }
 
-/** A fake node that runs well under a sidecar, with a snapshot next to it that is named in the settings. */
+/** A fake node that runs well under a sidecar. */
 async function startFake(environment: Readonly<Record<string, string>> = {}) {
   const resources = new AsyncDisposableStack();
   const node = resources.use(await createFakeNode(await buildFreePortConfig()));
   await writeFile(join(node.workspace, "data", "chain"), "blocks");
-  const snapshot = join(node.workspace, "snapshot");
-  await mkdir(snapshot);
-  await writeFile(join(snapshot, "chain"), "blocks of the snapshot");
   await node.start();
-  const settings = { ...quick, GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: snapshot, ...environment };
-  const upkeep = resources.use(await runUpkeep(node, settings));
+  const upkeep = resources.use(await runUpkeep(node, { ...quick, ...environment }));
   await upkeep.reason("RollBackReady", "Kept");
   await upkeep.reason("DataSound", "Sound");
-  return { node, upkeep, snapshot, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return { node, upkeep, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 async function ruinFake(node: FakeNode): Promise<void> {
@@ -69,37 +64,13 @@ async function untilSaid(upkeep: RunningUpkeep, type: "DataSound" | "Unheld", re
   });
 }
 
-test("corrupt data are found by starts that fail, and are restored once: proved, counted, the old data kept; found corrupt again, a person is held for", async () => {
-  await using reference = await startReference();
-  await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url });
-  const { node, upkeep, snapshot } = fake;
-  expect((await upkeep.reason("RestoreReady", "Ready")).message).toContain(snapshot);
-  const config = await node.config();
-  await ruinFake(node);
-  const asides = await expectRestoredByItself(upkeep);
-  expect(await readChain(node)).toBe("blocks of the snapshot");
-  expect(await readFile(join(snapshot, "chain"), "utf8")).toBe("blocks of the snapshot");
-  expect(await node.config()).toBe(config);
-  expect(asides).toHaveLength(1);
-  for (const aside of asides) expect(await readFile(join(aside, "chain"), "utf8")).toBe("ruined");
-  await waitUntilUsed(upkeep, generousMs);
-  await fork(node);
-  const held = await untilSaid(upkeep, "Unheld", "Held", "one snapshot is not used twice");
-  expect(held.status).toBe("False");
-  expect((await upkeep.reason("DataSound", "Corrupt")).message).toContain("is not used twice");
-  expect(upkeep.state.ownRestores.get()).toHaveLength(1);
-  expect(await readdir(join(node.workspace, "data"))).toContain("forked");
-});
-
-test("without the setting corrupt data are only reported, with what is missing and the command", async () => {
-  await using fake = await startFake({ GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "off" });
+test("data with which the node does not start are reported, with what is missing and the command, and stay as they are", async () => {
+  await using fake = await startFake();
   const { node, upkeep } = fake;
   await ruinFake(node);
   const condition = await untilSaid(upkeep, "DataSound", "InDoubt", "2 starts in a row");
   expect(condition.message).toContain("3 starts in a row that fail alike (there are 2)");
-  expect(condition.message).toContain("Nothing is done by itself (upgrade.autoRestore is off)");
   expect(condition.message).toContain("restore --snapshot");
-  expect(upkeep.board.get("RestoreReady")).toBeUndefined();
   await upkeep.reason("Unheld", "Held");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
   expect(await readChain(node)).toBe("ruined");
@@ -135,21 +106,19 @@ const hindrances = [
 ] as const;
 
 test.each(takeSlice(hindrances, 3))(
-  "nothing is restored because of %s: what is missing is said",
+  "with %s another cause is not ruled out: what is missing is said",
   async (_, environment, change, missing) => {
     await using fake = await startFake(environment);
     const { node, upkeep } = fake;
     await ruinFake(node);
     await change(node);
-    const condition = await untilSaid(upkeep, "DataSound", "InDoubt", missing);
-    expect(condition.message).toContain("Nothing is done by itself while that is so");
+    await untilSaid(upkeep, "DataSound", "InDoubt", missing);
     expect(upkeep.state.upgrade.get()).toBeUndefined();
-    expect(upkeep.state.ownRestores.get()).toBeUndefined();
   },
 );
 
 test("a start that can run no node, because its program is missing, says nothing against the data", async () => {
-  await using fake = await startFake({ GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "off" });
+  await using fake = await startFake();
   const { node, upkeep } = fake;
   await rm(join(node.binDirectory, "node-process.cjs"));
   await node.kill();
@@ -157,7 +126,7 @@ test("a start that can run no node, because its program is missing, says nothing
   const condition = await untilSaid(upkeep, "DataSound", "NotSeenWell", "a program was missing (node-process.cjs in");
   expect(condition.message).toContain("put it back");
   expect(upkeep.events.list().map(({ message }) => message)).not.toContainEqual(
-    expect.stringContaining("may be corrupt"),
+    expect.stringContaining("Signs against the node's data"),
   );
 });
 
@@ -179,45 +148,11 @@ test("a node.conf with which the node does not start is rolled back, and says no
   await other.save((await other.config()).replace("big", "crash"));
   await using unwell = await runUpkeep(other, {
     ...quick,
-    GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: fake.snapshot,
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "500",
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   });
   await untilSaid(unwell, "DataSound", "InDoubt", "how the node was when it was well");
   expect(unwell.state.upgrade.get()).toBeUndefined();
-});
-
-test("a setting that can't be carried out is reported at the start, and nothing is begun when the data are corrupt", async () => {
-  await using fake = await startFake({
-    GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: "/nowhere/snapshot",
-    GATEHOUSE_SIDECAR_LAG_RESTART: "true",
-  });
-  const { node, upkeep } = fake;
-  expect((await upkeep.reason("RestoreReady", "NotReady")).message).toContain("/nowhere/snapshot is not there");
-  await ruinFake(node);
-  const condition = await untilSaid(
-    upkeep,
-    "DataSound",
-    "Corrupt",
-    "They can't be restored by themselves (RestoreReady says why)",
-  );
-  expect(condition.message).toContain("4 starts in a row");
-  expect(await readChain(node)).toBe("ruined");
-  expect(upkeep.state.upgrade.get()).toBeUndefined();
-});
-
-test("without lag.restart, or with a driver that can't stop the node, the setting is reported as not ready", async () => {
-  await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_RESTART: "false" });
-  expect((await fake.upkeep.reason("RestoreReady", "NotReady")).message).toContain("lag.restart is off");
-  await using upkeep = await runUpkeep(fake.node, {
-    ...quick,
-    GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",
-    GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: fake.snapshot,
-    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
-  });
-  const { message } = await upkeep.reason("RestoreReady", "NotReady");
-  expect(message).toContain("restart.driver is none, which can't stop the node");
-  expect(message).toContain("the sidecar may not act on this node yet");
 });
 
 /** Another node of the chain, which has the blocks that the fake node had, and returns them once it is synced. */
@@ -236,7 +171,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, return
   else reply({ error: { code: -32_000, message: "the block is not there yet" } });
 }
 
-test("a final block that became another is only reported where no other node says so, and restored once another node of the chain has the old one", async () => {
+test("a final block that became another is in doubt where no other node says so, and a sign against the data once another node of the chain has the old one", async () => {
   await using reference = await startReference({ isSynced: false });
   await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url });
   const { node, upkeep } = fake;
@@ -245,9 +180,9 @@ test("a final block that became another is only reported where no other node say
   await untilSaid(upkeep, "DataSound", "InDoubt", doubt);
   expect(upkeep.state.upgrade.get()).toBeUndefined();
   reference.sync();
-  await upkeep.reason("DataSound", "Restored", 60_000);
-  expect(await readChain(node)).toBe("blocks of the snapshot");
-  expect(await readdir(join(node.workspace, "data"))).not.toContain("forked");
-  const [store] = upkeep.state.upgrade.get()?.stores ?? [];
-  expect(await readdir(store?.aside ?? "")).toContain("forked");
+  const suspect = await untilSaid(upkeep, "DataSound", "Suspect", "has the hash");
+  expect(suspect.status).toBe("False");
+  expect(suspect.message).toContain("restore --snapshot");
+  expect(upkeep.state.upgrade.get()).toBeUndefined();
+  expect(await readdir(join(node.workspace, "data"))).toContain("forked");
 });

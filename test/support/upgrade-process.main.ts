@@ -5,10 +5,9 @@ import type { UpgradeProcessRequest, UpgradeProcessState } from "./upgrade-proce
 
 /**
  * The upkeep alone in a process that upgrades its node and is there to be killed. Arguments: the node's workspace, its HTTP URL, the state
- * directory, the step at which it ends itself, 0 for never, how data are copied, and what corrupt data are restored from.
+ * directory, the step at which it ends itself, 0 for never, and how data are copied.
  */
-const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0", method = "auto", autoRestore = "off"] =
-  process.argv.slice(2);
+const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0", method = "auto"] = process.argv.slice(2);
 
 // A sidecar that goes on with an upgrade is killed in that, too.
 if (killAt !== "0") await armKillPoint(Number(killAt));
@@ -20,11 +19,9 @@ await using upkeep = await runUpkeep(
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "20000",
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "1000",
     GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
-    GATEHOUSE_SIDECAR_LAG_RESTART: String(autoRestore !== "off"),
+    GATEHOUSE_SIDECAR_LAG_RESTART: "false",
     GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "300",
     GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "0",
-    GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE: autoRestore,
-    GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE_AFTER_MS: "400",
     GATEHOUSE_SIDECAR_UPGRADE_SNAPSHOT: method,
     // A node that was killed while its data are copied stays away: nothing has begun that would start it.
     ...(method === "rsync" ? { GATEHOUSE_SIDECAR_UPGRADE_LATE_MS: "10000" } : {}),
@@ -66,7 +63,6 @@ async function answer({ source, snapshot, killAt: step }: UpgradeProcessRequest)
     isKept: reason("RollBackReady") === "Kept",
     problems,
     data: reason("DataSound"),
-    ownRestores: upkeep.state.ownRestores.get()?.length ?? 0,
     restoreStarts: countRestoreStarts(),
     isHeld: upkeep.state.hold.get() !== undefined,
     stage: upgrade?.stage,

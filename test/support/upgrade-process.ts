@@ -16,8 +16,7 @@ export type UpgradeProcessState = Readonly<{
   problems: readonly string[];
   /** Reason of the condition `DataSound`. */
   data: string | undefined;
-  /** Restores that the sidecar began by itself, and starts for restores that the budget was charged with. */
-  ownRestores: number;
+  /** Starts for restores that the budget was charged with. */
   restoreStarts: number;
   isHeld: boolean;
   stage?: string | undefined;
@@ -32,16 +31,12 @@ const program = findTestProgram("upgrade-process.main.ts");
 
 /**
  * Starts the process; its state stands in the node's workspace. `killAt`: the step at which it ends itself, 0 for never;
- * `method`: how it copies data; `autoRestore`: what corrupt data are restored from.
+ * `method`: how it copies data.
  */
 export function startUpgradeProcess(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
-  {
-    killAt = 0,
-    method = "auto",
-    autoRestore = "off",
-  }: Readonly<{ killAt?: number; method?: "auto" | "rsync"; autoRestore?: string }> = {},
+  { killAt = 0, method = "auto" }: Readonly<{ killAt?: number; method?: "auto" | "rsync" }> = {},
 ): UpgradeProcess {
   const state = join(node.workspace, "state");
-  return startKillableProcess(program, [node.workspace, node.httpUrl, state, String(killAt), method, autoRestore]);
+  return startKillableProcess(program, [node.workspace, node.httpUrl, state, String(killAt), method]);
 }

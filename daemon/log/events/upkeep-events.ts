@@ -105,18 +105,6 @@ export const upkeepEvents = {
     means: "A step of an upgrade failed by the sidecar's own fault; it is taken up again.",
     runbook: "upgrade-failed",
   },
-  "data-restore-begun": {
-    level: "warn",
-    means:
-      "The node's data are found corrupt, and the sidecar has begun to restore them by itself (`upgrade.autoRestore`).",
-    act: "Read `gatehouse.signs`; `UpgradeProved` says how it ends and where the old data are.",
-    runbook: "data-corrupt",
-  },
-  "data-corrupt-again": {
-    level: "error",
-    means: "The node's data are found corrupt, and the snapshot was used by itself before: a hold is set.",
-    runbook: "data-corrupt",
-  },
   "data-of-another-chain": {
     level: "warn",
     means:

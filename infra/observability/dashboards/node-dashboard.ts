@@ -183,7 +183,7 @@ export const nodeDashboard: Dashboard = {
           queries: [perInstance("gatehouse_node_restarts_in_last_hour")],
           alerts: [
             "GatehouseRestartBudgetUsedUp",
-            "GatehouseDataCorrupt",
+            "GatehouseDataSuspect",
             "GatehouseUpgradeFailed",
             "GatehouseUpgradeLong",
             "GatehouseVersionTooOld",

@@ -35,13 +35,13 @@ const configuration: readonly Alert[] = [
       "The node of {{ $labels.instance }} may stand still meanwhile, which no other alert reports. The message of UpgradeProved says which step it is at; start the sidecar, not the node.",
   },
   {
-    name: "GatehouseDataCorrupt",
+    name: "GatehouseDataSuspect",
     expr: `${condition("DataSound")} == 0`,
     for: "1m",
     severity: "critical",
-    summary: `The data of the node behind {{ $labels.instance }} are, or were, found corrupt ({{ $value }} of 1): ${shownReason("DataSound")}.`,
+    summary: `Signs speak against the data of the node behind {{ $labels.instance }} ({{ $value }} of 1): ${shownReason("DataSound")}.`,
     description:
-      "Corrupt: the message of DataSound at {{ $labels.instance }} says what speaks for it and what is done about it. Restored: a snapshot is in their place and is proved, and the old data are kept; look at the disk.",
+      "The message of DataSound at {{ $labels.instance }} has the signs and the command that restores a snapshot. Read the node's log and look at the disk first.",
   },
   {
     name: "GatehouseVersionTooOld",

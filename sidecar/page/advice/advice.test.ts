@@ -114,7 +114,7 @@ test("for a node that hangs it says what this deployment does", () => {
   expect(lastStep("none")?.command).toBeUndefined();
 });
 
-test.each(["Corrupt", "InDoubt"])("for data that are %s it has the whole command of a restore", (reason) => {
+test.each(["Suspect", "InDoubt"])("for data that are %s it has the whole command of a restore", (reason) => {
   const found = { type: "DataSound", status: "False", reason, message: "-", since: "" } as Condition;
   const last = (env: Readonly<Record<string, string>>) => {
     const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/srv/node", ...env } });

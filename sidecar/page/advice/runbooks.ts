@@ -30,7 +30,6 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
   RollBackReady: "not-right",
   UpgradeProved: "upgrade-failed",
   DataSound: "data-corrupt",
-  RestoreReady: "data-corrupt",
   Unheld: "config-held",
   Adopted: "not-right",
 };

@@ -29,25 +29,12 @@ export const upkeepAdvice: AdviceTable = {
     if (reason === "NotSeenWell") return [];
     if (reason === "NotLooked")
       return [step("Fix what is named above (stat -f, dmesg, mount). Gatehouse looks again by itself.")];
-    if (reason === "Restored") {
-      return [
-        step("Look at the disk that the old data are on, and at its own errors (smartctl, dmesg)."),
-        step("Read under UpgradeProved where the old data are, and remove them when they are of no use."),
-      ];
-    }
     return [
-      step("Read above what speaks of corrupt data, and what is missing to be sure."),
+      step("Read above what speaks against the data, and what is missing to rule out other causes."),
       step("Read the end of the node's log.", showLog),
       step("Look at the disk (smartctl, dmesg), and restore a snapshot.", restoreData),
     ];
   },
-  RestoreReady: ({ reason }) => [
-    step(
-      reason === "Used"
-        ? "Make another snapshot: an upgrade with upgrade.keepSnapshot keeps one, or name one in upgrade.autoRestore."
-        : "Fix what is named above, or set upgrade.autoRestore to off. Gatehouse looks again by itself.",
-    ),
-  ],
   Adopted: (_, { adopt }) => [
     step("Read under Plan what Gatehouse would change."),
     step("Let it act on this node. It shows the plan once more and asks.", adopt),

@@ -69,7 +69,7 @@ const judge = (look: DataLook, failedStarts: readonly FailedStart[] = [], more: 
 
 const words = (judged: DataJudgement) => ("missing" in judged ? judged.missing.join("; ") : judged.kind);
 
-describe("data are found corrupt", () => {
+describe("signs speak against the data", () => {
   test.each([
     [
       "by starts that end",
@@ -92,7 +92,7 @@ describe("data are found corrupt", () => {
     ["by a final block that is gone", gone, [], "is gone, and the node is at 1001"],
   ] as const)("%s", (_, look, starts, sign) => {
     const judged = judge(look, starts);
-    expect(judged).toMatchObject({ kind: "corrupt", signs: [expect.stringContaining(sign)] });
+    expect(judged).toMatchObject({ kind: "suspect", signs: [expect.stringContaining(sign)] });
   });
 });
 
@@ -202,9 +202,4 @@ test("a block that the node may have pruned since is no sign", () => {
 test("of a node that was never seen well nothing is known to compare with", () => {
   const judged = judge(down, three, { mark: undefined });
   expect(words(judged)).toBe("how the node was when it was well (the sidecar has not seen it so)");
-});
-
-test("one more start is requested only where nothing but starts is missing", () => {
-  expect(judge(down, [ended, ended])).toMatchObject({ kind: "doubt", needsStart: true });
-  expect(judge({ ...down, programs: "others" }, [ended, ended])).toMatchObject({ kind: "doubt", needsStart: false });
 });

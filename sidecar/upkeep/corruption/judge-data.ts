@@ -4,7 +4,7 @@ import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
 import type { DataPlace } from "./data-place.ts";
 import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
-/** One look at a node for signs of corrupt data. */
+/** One look at a node for signs against its data. */
 export type DataLook = Readonly<{
   isAnswering: boolean;
   /** Whether it answers on the expected chain, and its height advances or the chain has no block to make. */
@@ -33,13 +33,13 @@ export type DataLook = Readonly<{
 
 export type DataLimits = Readonly<{ /** `health.diskFreeRatio`. */ diskFreeRatio: number }>;
 
-/** Judgement of the data. `doubt`: signs speak of corrupt data, but something is missing that would rule out another cause. */
+/** Judgement of the data. `doubt`: signs speak against the data, but something is missing that would rule out another cause. */
 export type DataJudgement = Readonly<
   | { kind: "sound" | "another-chain" }
   /** `why`: starts failed, and say nothing of the data. */
   | { kind: "unknown"; why?: string }
-  | { kind: "doubt"; signs: readonly string[]; missing: readonly string[]; needsStart: boolean }
-  | { kind: "corrupt"; signs: readonly string[] }
+  | { kind: "doubt"; signs: readonly string[]; missing: readonly string[] }
+  | { kind: "suspect"; signs: readonly string[] }
 >;
 
 /** Starts in a row that must have failed with a good node.conf. */
@@ -49,7 +49,7 @@ export const failedStartsMin = 3;
 const endsWithinMs = 120_000;
 
 /**
- * Judges whether a node's data are corrupt. Three things speak of it: the process ends soon after each start; the head stays far below where it was; a block
+ * Judges what speaks against a node's data. Three things do: the process ends soon after each start; the head stays far below where it was; a block
  * that no reorganisation reaches is another, or is gone. Each counts only if every other cause that can be looked for was looked for and not found:
  * the judgement names what is missing. A start that could run no node, because a program is missing, is no sign at all. Pure.
  */
@@ -76,14 +76,14 @@ export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLi
     const few = failedStartsMin - starts.length;
     if (few <= 0) return judgeSigns([sign], doubts);
     const more = `${failedStartsMin} starts in a row that fail alike (there ${starts.length === 1 ? "is 1" : `are ${starts.length}`})`;
-    return { kind: "doubt", signs: [sign], missing: [more, ...doubts], needsStart: doubts.length === 0 };
+    return { kind: "doubt", signs: [sign], missing: [more, ...doubts] };
   }
   const holds = mark?.block === undefined || hasKnownBlock(mark.block, look.block, look.height);
   return look.isWell && holds ? { kind: "sound" } : { kind: "unknown" };
 }
 
 function judgeSigns(signs: readonly string[], missing: readonly string[]): DataJudgement {
-  return missing.length === 0 ? { kind: "corrupt", signs } : { kind: "doubt", signs, missing, needsStart: false };
+  return missing.length === 0 ? { kind: "suspect", signs } : { kind: "doubt", signs, missing };
 }
 
 /** Lists the programs that the node last ran with and that are not there now, or can't be run. */

@@ -3,9 +3,9 @@ import { observeData } from "./data-observation.ts";
 import { watchData, type DataWatch, type WatchDataDependencies, type WatchDataSeen } from "./watch-data.ts";
 
 test("a look at the data that does not end is no word about now, and no other begins alongside it", () => {
-  const data = observeData(true);
+  const data = observeData();
   const looking = Promise.withResolvers<void>().promise;
-  data.note({ found: { judgement: { kind: "sound" }, next: undefined }, looking });
+  data.note({ found: { kind: "sound" }, looking });
   const watch: DataWatch = { lookedMs: 1_000 };
   const lookAt = (monotonicMs: number) => {
     const clock = { monotonicMs: () => monotonicMs, wallMs: () => Date.UTC(2026, 0, 1) + monotonicMs };
@@ -21,12 +21,9 @@ test("a look at the data that does not end is no word about now, and no other be
 });
 
 test("once a restart has ended the data are looked at at once: what was found before it is no word about now", () => {
-  const data = observeData(true);
+  const data = observeData();
   data.note({
-    found: {
-      judgement: { kind: "doubt", signs: ["2 starts failed"], missing: [], needsStart: false },
-      next: undefined,
-    },
+    found: { kind: "doubt", signs: ["2 starts failed"], missing: [] },
   });
   const watch: DataWatch = { lookedMs: 1_000 };
   let running: Promise<void> | undefined = Promise.resolve();
@@ -34,8 +31,8 @@ test("once a restart has ended the data are looked at at once: what was found be
   const lookAt = (monotonicMs: number) => {
     const none = { get: () => undefined };
     const dependencies = {
-      state: { upgrade: none, ownRestores: none, dataEvidence: none },
-      settings: { upgrade: { autoRestoreAfterMs: 600_000 } },
+      state: { upgrade: none, dataEvidence: none },
+      settings: { health: { intervalMs: 1_000 } },
       clock: { monotonicMs: () => monotonicMs, wallMs: () => monotonicMs },
       // What a look finds is of no interest here.
       signal: AbortSignal.abort(),

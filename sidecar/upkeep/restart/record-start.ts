@@ -57,7 +57,7 @@ function hasRunNothing(message: string): boolean {
 
 /** Forgets the failed starts, for a node that is well again. Pure. */
 export function forgetStarts(known: DataEvidence): DataEvidence {
-  return { ...known, failedStarts: [], wasTriedAgain: undefined };
+  return { ...known, failedStarts: [] };
 }
 
 /** Counts the processes that Linux has killed for lack of memory since its start (`oom_kill` of proc_vmstat(5)); 0 if it does not count them. */

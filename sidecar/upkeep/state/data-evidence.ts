@@ -46,19 +46,7 @@ export type DataEvidence = Readonly<{
   failedStarts: readonly FailedStart[];
   /** Time (wall clock) since which the node has another hash at the known block's number. */
   otherSinceMs?: number | undefined;
-  /** Whether one more start was tried because too few had failed to judge by. */
-  wasTriedAgain?: boolean | undefined;
 }>;
 
-/** A restore that the sidecar began by itself: one snapshot is used once. */
-export type OwnRestore = Readonly<{
-  /** Identity of the snapshot, which distinguishes it from another one under its name. */
-  snapshot: string;
-  sources: readonly string[];
-  /** Wall clock. */
-  atMs: number;
-}>;
-
-/** Most failed starts, and restores, that are kept. */
+/** Most failed starts that are kept. */
 export const failedStartsKept = 8;
-export const ownRestoresKept = 16;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { openSqlite } from "#daemon/sql/sqlite.ts";
 import type { DiskHistory } from "#health/disk-forecast.ts";
 import type { NodeValues } from "#node/conf/node-values.ts";
-import type { DataEvidence, OwnRestore } from "./data-evidence.ts";
+import type { DataEvidence } from "./data-evidence.ts";
 import type { NodeIdentity } from "./node-identity.ts";
 import { createStateStore, type StateStore } from "./state-store.ts";
 import type { UpgradeRecord } from "./upgrade-record.ts";
@@ -98,8 +98,6 @@ export type UpkeepState = Disposable &
     upgrade: Fact<UpgradeRecord>;
     /** Evidence of whether the node's data are whole. */
     dataEvidence: Fact<DataEvidence>;
-    /** Restores that the sidecar began by itself. */
-    ownRestores: Fact<readonly OwnRestore[]>;
     /** Time at which the claim of the node's volume was last enlarged (wall clock). */
     volumeGrownAtMs: Fact<number>;
     /** History of the disk that holds the node's data. */
@@ -147,7 +145,6 @@ export function openUpkeepState(directory: string): UpkeepState {
     requestedRestart: openFact(store, "askedRestart"),
     upgrade: openFact(store, "upgrade"),
     dataEvidence: openFact(store, "dataEvidence"),
-    ownRestores: openFact(store, "ownRestores"),
     volumeGrownAtMs: openFact(store, "volumeGrownAtMs"),
     diskHistory: openFact(store, "diskHistory"),
     store,

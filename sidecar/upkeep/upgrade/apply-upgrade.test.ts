@@ -71,7 +71,7 @@ function unreadable(restarts: number) {
     },
     health: { look: async () => ({ answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } }) },
     observer: { look: async () => undefined },
-    metrics: { upgraded: () => undefined, restoredByItself: () => undefined },
+    metrics: { upgraded: () => undefined },
     finishes: () => undefined,
     wake: () => undefined,
     signal: new AbortController().signal,

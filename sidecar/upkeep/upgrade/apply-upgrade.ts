@@ -54,7 +54,7 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     check: (request: UpgradeRequest) => Promise<UpgradeCheck>;
     budget: RestartBudget;
     events: EventLog;
-    metrics: Readonly<Record<"upgraded" | "restoredByItself", (end: NonNullable<UpgradeRecord["end"]>) => void>>;
+    metrics: Readonly<Record<"upgraded", (end: NonNullable<UpgradeRecord["end"]>) => void>>;
     finishes: ServiceContext["finishes"];
     wake: () => void;
     signal: AbortSignal;
@@ -191,7 +191,6 @@ function finishOrRemember(
     seen.restarts.note({ hold: { message } });
   });
   metrics.upgraded(end);
-  if (now.foundCorrupt !== undefined) metrics.restoredByItself(end);
   if (end === "committed") log.info({ event: "upgrade-committed", from: now.from, to: now.to }, message);
   else if (now.isWithdrawn === true) log.info({ event: "upgrade-withdrawn", from: now.from, to: now.to }, message);
   else log.error({ event: "upgrade-not-committed", from: now.from, to: now.to, end }, message);

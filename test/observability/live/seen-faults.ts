@@ -4,7 +4,7 @@ import { watchdog, type SeenFault } from "./live-fault.ts";
 
 /** Alerts for which no fault is made with a stack on one machine, and why. */
 export const notMade: Readonly<Record<string, string>> = {
-  GatehouseDataCorrupt:
+  GatehouseDataSuspect:
     "it takes the data of the stack's only node; `test/sidecar/corrupt-data.integration.test.ts` ruins those of a separate one",
   [watchdog]:
     "it fires for as long as Prometheus judges the rules, so that no fault makes it; a run fails where it does not fire at the end",

@@ -32,12 +32,12 @@ export const hangingFaults: readonly Fault[] = [
   {
     what: "The file system of the node's data hangs, and that of node.conf does not",
     mounts: true,
-    // The data are looked at four times in the second. The node itself reads elsewhere, so that it goes on.
+    // The data are looked at once in sixty looks at the RPC. The node itself reads elsewhere, so that it goes on.
     settings: async ({ node }) => {
       await mkdir(seenData(node));
       return {
         GATEHOUSE_SIDECAR_NODE_DATA_PATH: seenData(node),
-        GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE_AFTER_MS: "1000",
+        GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "20",
       };
     },
     strike: ({ node, resources }) => Promise.resolve(resources.use(mountHangingDisk(seenData(node)))),

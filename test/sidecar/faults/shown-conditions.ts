@@ -160,15 +160,9 @@ const restarts: readonly ShownCondition[] = [
     ["The data are copied for an upgrade", "Preparing", "right"],
   ]),
   ...buildRows("DataSound", [
-    ["The node's data are found corrupt", "Corrupt", "wrong"],
-    ["The node's data were found corrupt, and were restored by the sidecar itself", "Restored", "wrong"],
-    ["Signs speak of corrupt data, and other causes are not ruled out", "InDoubt", "unknown"],
+    ["Signs speak against the node's data, and no other cause is found", "Suspect", "wrong"],
+    ["Signs speak against the node's data, and other causes are not ruled out", "InDoubt", "unknown"],
     ["The node was not seen well since the sidecar began, so that its data are not compared", "NotSeenWell", "right"],
-  ]),
-  ...buildRows("RestoreReady", [
-    ["`upgrade.autoRestore` is set and can't be carried out", "NotReady", "wrong"],
-    ["The snapshot of `upgrade.autoRestore` was used by the sidecar before", "Used", "wrong"],
-    ["Whether `upgrade.autoRestore` can be carried out was not looked at yet", "NotChecked", "right"],
   ]),
 ];
 

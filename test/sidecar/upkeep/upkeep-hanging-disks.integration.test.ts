@@ -16,8 +16,8 @@ const quick = {
   GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
   GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "300",
   GATEHOUSE_SIDECAR_UPKEEP_PASS_DEADLINE_MS: "2000",
-  // The data are looked at four times in this.
-  GATEHOUSE_SIDECAR_UPGRADE_AUTO_RESTORE_AFTER_MS: "1000",
+  // The data are looked at once in sixty of these.
+  GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "20",
 };
 
 /** By the file itself: on a busy machine a write may take longer than the time allowed here, is reported as hanging, and ends well. */
