@@ -19,7 +19,7 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   plan: ["gatehouse plan --config bin/node.conf --node-version 0.16.2"],
   lint: ["gatehouse lint bin/node.conf --node-version 0.16.2"],
   doctor: [
-    "gatehouse doctor --url sidecar=http://127.0.0.1:9600 --public https://rpc.example",
+    "gatehouse doctor --url sidecar=http://127.0.0.1:9600",
     "pulumi stack output --json | gatehouse doctor --drift",
   ],
   adopt: ["gatehouse adopt --state-directory /data/node/.gatehouse"],

@@ -9,7 +9,7 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("doctor")
     .summary("Check settings, keys, signer, ports and versions; change nothing")
     .description(
-      "Looks at settings, keys, ports, services, versions, clocks, node, Pushgateway, Prometheus, facilitator, signer and certificates. Services are found by this environment, by --settings and --url, and those of `gatehouse stack` by its folder. " +
+      "Checks settings, keys, ports, services and what they report, versions and the signer. Services are found by this environment, by --settings and --url, and those of `gatehouse stack` by its folder. " +
         "With --drift it reads from the running services of a deployed stack what Pulumi's refresh can't see. Exits 0 when nothing is wrong, 2 when something is, 1 when it could not look at something.",
     )
     .option("--settings <service=file>", "settings file of a service; may be repeated", collectFile, {})
@@ -18,13 +18,6 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
       "URL of a service's listener for operators, e.g. sidecar=http://127.0.0.1:9600; may be repeated",
       collectUrl,
       {},
-    )
-    .option("--prometheus <url>", "Prometheus to look at, e.g. http://127.0.0.1:9090", parseUrl)
-    .option(
-      "--public <url>",
-      "where clients come in, e.g. https://rpc.example, to look at its certificate; may be repeated",
-      collectPublicUrl,
-      [],
     )
     .option("--state-dir <path>", "folder of a `gatehouse stack` on this machine", ".gatehouse")
     .option("--bundle <file>", "also write all of it to a new tar.gz for a bug report, without secrets")
@@ -36,25 +29,23 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
     )
     .option("--outputs <file>", 'with --drift: what "pulumi stack output --json" prints; - is standard input')
     .option("--json", "print JSON for machines", false)
-    .action(
-      async ({ drift, outputs, url: urls, settings, json, prometheus, stateDir, bundle, log: logs, ...named }) => {
-        const output = createTerminalOutput({ mask });
-        const { diagnose, diagnoseDrift } = await import("../doctor/diagnose.ts");
-        if (drift) {
-          process.exitCode = await diagnoseDrift({ outputs: outputs ?? "-", urls, json }, output);
-          return;
-        }
-        const problem = findMisuse({ outputs, urls, settings, bundle, logs });
-        if (problem !== undefined) {
-          output.error(`doctor: ${problem}\n`);
-          process.exitCode = 1;
-          return;
-        }
-        const places = { urls, settings, stateDirectory: stateDir, env: process.env, publicUrls: named.public };
-        const options = { ...places, json, prometheusUrl: prometheus, bundle, logs };
-        process.exitCode = await diagnose(options, { ...output, mask, clock: Date.now });
-      },
-    );
+    .action(async ({ drift, outputs, url: urls, settings, json, stateDir, bundle, log: logs }) => {
+      const output = createTerminalOutput({ mask });
+      const { diagnose, diagnoseDrift } = await import("../doctor/diagnose.ts");
+      if (drift) {
+        process.exitCode = await diagnoseDrift({ outputs: outputs ?? "-", urls, json }, output);
+        return;
+      }
+      const problem = findMisuse({ outputs, urls, settings, bundle, logs });
+      if (problem !== undefined) {
+        output.error(`doctor: ${problem}\n`);
+        process.exitCode = 1;
+        return;
+      }
+      const places = { urls, settings, stateDirectory: stateDir, env: process.env };
+      const options = { ...places, json, bundle, logs };
+      process.exitCode = await diagnose(options, { ...output, mask, clock: Date.now });
+    });
 }
 
 type Given = Readonly<{
@@ -89,20 +80,10 @@ function collectUrl(text: string, before: ByService): ByService {
   return { ...before, [name]: url };
 }
 
-function collectPublicUrl(text: string, before: readonly string[]): readonly string[] {
-  if (URL.parse(text)?.protocol === "https:") return [...before, text];
-  throw new InvalidArgumentError("Expected an https URL, e.g. https://rpc.example.");
-}
-
 function collectFile(text: string, before: ByService): ByService {
   const [, name, file] = /^([a-z-]+)=(.+)$/.exec(text) ?? [];
   if (name !== undefined && file !== undefined) return { ...before, [name]: file };
   throw new InvalidArgumentError("Expected <service>=<file>, e.g. facilitator=facilitator.json5.");
-}
-
-function parseUrl(text: string): string {
-  if (isHttp(text)) return text;
-  throw new InvalidArgumentError("Expected a URL such as http://127.0.0.1:9090.");
 }
 
 function isHttp(url: string): boolean {

@@ -41,28 +41,23 @@ export type InspectedService = KnownService &
     status: z.output<typeof status> | undefined;
     /** Reads a sample without labels from its metrics. */
     metric: (name: string) => number | undefined;
-    /** This machine's clock halfway through the request for its metrics. */
-    requestedAtMs: number;
   }>;
 
 /** Requests everything that checks and bundles need from a service, once. */
-export async function inspectService(known: KnownService, clock: () => number): Promise<InspectedService> {
+export async function inspectService(known: KnownService): Promise<InspectedService> {
   const { url } = known;
   const nothing = { configuration: undefined, readiness: undefined, status: undefined };
   if (url === undefined) {
-    return { ...known, ...nothing, answers: undefined, metric: () => undefined, requestedAtMs: clock() };
+    return { ...known, ...nothing, answers: undefined, metric: () => undefined };
   }
   const get = (path: string) => getText(new URL(path, url).href, checkLimits);
   const hasNode = known.service === "sidecar" || known.service === "gateway";
-  const [configuration, ready, nodeStatus] = await Promise.all([
+  const [configuration, ready, metrics, nodeStatus] = await Promise.all([
     get(operatorPaths.configuration),
     get(operatorPaths.ready),
+    get(operatorPaths.metrics),
     hasNode ? get("/status") : undefined,
   ]);
-  // Alone, so that the measured time contains no other answer.
-  const beganAtMs = clock();
-  const metrics = await get(operatorPaths.metrics);
-  const requestedAtMs = (beganAtMs + clock()) / 2;
   const answers = {
     "configuration.json": configuration,
     "readyz.json": ready,
@@ -80,7 +75,6 @@ export async function inspectService(known: KnownService, clock: () => number): 
     readiness: parseAnswer(ready, readiness),
     status: nodeStatus && parseAnswer(nodeStatus, status),
     metric: (name) => (metrics.ok ? readSample(metrics.body, name) : undefined),
-    requestedAtMs,
   };
 }
 

@@ -4,12 +4,6 @@ import type { Finding } from "./finding.ts";
 /** Input of a check. */
 export type Diagnosis = Readonly<{
   services: readonly InspectedService[];
-  /** URL of Prometheus's web interface; undefined if nobody named one. */
-  prometheusUrl: string | undefined;
-  /** URLs for clients, besides those in settings. */
-  publicUrls: readonly string[];
-  /** Milliseconds since 1970. */
-  clock: () => number;
 }>;
 
 /** One check of `gatehouse doctor`. It changes nothing, and ends within its own deadlines. */

@@ -32,9 +32,6 @@ export async function diagnoseDrift({ outputs, urls, json }: DriftOptions, outpu
 export type DiagnoseOptions = Printing &
   NamedServices &
   Readonly<{
-    prometheusUrl: string | undefined;
-    /** URLs for clients. */
-    publicUrls: readonly string[];
     /** Path of a bundle for a bug report; undefined: none is written. */
     bundle: string | undefined;
     /** Log files for the bundle, in addition to those of a stack on this machine. */
@@ -43,11 +40,11 @@ export type DiagnoseOptions = Printing &
 
 /** Runs every check, prints the findings, writes the bundle, and returns the exit status. */
 export async function diagnose(options: DiagnoseOptions, dependencies: Dependencies): Promise<number> {
-  const { clock, mask } = dependencies;
-  const { prometheusUrl, publicUrls, bundle, json, logs, stateDirectory } = options;
+  const { mask } = dependencies;
+  const { bundle, json, logs, stateDirectory } = options;
   const known = findServices(options, { mask });
-  const services = await Promise.all(known.map((service) => inspectService(service, clock)));
-  const findings = await runChecks({ services, prometheusUrl, publicUrls, clock });
+  const services = await Promise.all(known.map(inspectService));
+  const findings = await runChecks({ services });
   const status = printFindings(findings, { json }, dependencies);
   if (bundle === undefined) return status;
   const ofStack = services.some(({ source }) => source.startsWith("the stack in "))

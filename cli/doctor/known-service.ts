@@ -37,9 +37,6 @@ export type KnownSettings = Readonly<
 /** A listener that a service wants. */
 export type WantedListener = Readonly<{ host: string; port: number; setting: string }>;
 
-/** A JSON-RPC endpoint that a service works with, and the chain that it expects there. */
-export type UsedChain = Readonly<{ url: string; chainId: number; setting: string }>;
-
 /** The account that pays for settlements. */
 export type GasPayer = Readonly<{
   privateKey: Secret;
@@ -49,20 +46,10 @@ export type GasPayer = Readonly<{
   nativeDecimals: number;
 }>;
 
-/** The facilitator that a resource server sends payments to. */
-export type UsedFacilitator = Readonly<{ url: string; apiKey: Secret | undefined; network: string }>;
-
 /** Facts about a service, derived from its settings, that checks from outside need. */
 export type ServiceFacts = Readonly<{
   operations: Readonly<{ host: string; port: number }>;
   listeners: readonly WantedListener[];
-  chain: UsedChain | undefined;
-  /** Age in ms from which a head is old, if the service has a setting for it. */
-  staleAfterMs?: number;
-  pushgatewayUrl?: string | undefined;
-  facilitator?: UsedFacilitator | undefined;
-  /** URL for its clients. */
-  publicUrl?: string | undefined;
   gasPayer?: GasPayer | undefined;
 }>;
 

@@ -47,37 +47,24 @@ const readers: Readonly<Record<DoctoredService, Reader>> = {
   },
 };
 
-function describeSidecar({ listen, gateway, node, pushgateway, health }: SidecarSettings): ServiceFacts {
+function describeSidecar({ listen, gateway }: SidecarSettings): ServiceFacts {
   return {
     operations: listen,
     listeners: [
       { ...listen, setting: toEnvironmentName("sidecar", ["listen", "port"]) },
       ...listGatewayListeners("sidecar", ["gateway"], gateway),
     ],
-    chain: {
-      url: node.httpUrl,
-      chainId: node.chainId,
-      setting: toEnvironmentName("sidecar", ["node", "httpUrl"]),
-    },
-    staleAfterMs: health.staleAfterMs,
-    pushgatewayUrl: pushgateway.url,
   };
 }
 
 function describeGateway(settings: GatewayAloneSettings): ServiceFacts {
-  const { listen, node, health } = settings;
+  const { listen } = settings;
   return {
     operations: listen,
     listeners: [
       { ...listen, setting: toEnvironmentName("gateway", ["listen", "port"]) },
       ...listGatewayListeners("gateway", [], settings),
     ],
-    chain: {
-      url: node.httpUrl,
-      chainId: node.chainId,
-      setting: toEnvironmentName("gateway", ["node", "httpUrl"]),
-    },
-    staleAfterMs: health.staleAfterMs,
   };
 }
 
@@ -104,32 +91,19 @@ function describeFacilitator({ listen, operations, chain, signer, settlement }: 
       { ...listen, setting: toEnvironmentName("facilitator", ["listen", "port"]) },
       { ...operations, setting: toEnvironmentName("facilitator", ["operations", "port"]) },
     ],
-    chain: { url: rpcUrl, chainId: chain.id, setting: toEnvironmentName("facilitator", ["chain", "rpcUrl"]) },
     gasPayer: { privateKey: signer.privateKey, rpcUrl, gasLimit, maxFeePerGasGwei, nativeDecimals },
   };
 }
 
-function describeResourceServer({
-  listen,
-  operations,
-  chain,
-  facilitator,
-  settlement,
-  publicUrl,
-}: ResourceServerSettings): ServiceFacts {
-  const { url, apiKey } = facilitator;
+function describeResourceServer({ listen, operations, facilitator, settlement }: ResourceServerSettings): ServiceFacts {
   const { rpcUrl, privateKey } = settlement;
-  const settlesItself = url === undefined && rpcUrl !== undefined;
-  const setting = toEnvironmentName("resource-server", ["settlement", "rpcUrl"]);
+  const settlesItself = facilitator.url === undefined && rpcUrl !== undefined;
   return {
     operations,
-    publicUrl,
     listeners: [
       { ...listen, setting: toEnvironmentName("resource-server", ["listen", "port"]) },
       { ...operations, setting: toEnvironmentName("resource-server", ["operations", "port"]) },
     ],
-    chain: settlesItself ? { url: rpcUrl, chainId: chain.id, setting } : undefined,
-    facilitator: url === undefined ? undefined : { url, apiKey, network: `eip155:${chain.id}` },
     gasPayer: settlesItself && privateKey !== undefined ? { ...getDefaultGas(), rpcUrl, privateKey } : undefined,
   };
 }

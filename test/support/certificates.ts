@@ -1,10 +1,7 @@
 import { execFile, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { createServer } from "node:tls";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -43,33 +40,5 @@ export async function createCertificateMaker(): Promise<CertificateMaker> {
       return { keyFile, certFile, key, cert };
     },
     [Symbol.asyncDispose]: () => rm(all, { recursive: true }),
-  };
-}
-
-/** A server of `localhost` that shows certificates and says nothing else. */
-export type TlsServer = AsyncDisposable &
-  Readonly<{
-    url: string;
-    /** Shows another chain from now on, its own certificate first. */
-    show: (chain: readonly [Certificate, ...Certificate[]]) => void;
-  }>;
-
-/** Serves a chain of certificates, its own first, on a port or a free one. */
-export async function serveTls(chain: readonly [Certificate, ...Certificate[]], port = 0): Promise<TlsServer> {
-  const buildContext = ([own, ...above]: readonly [Certificate, ...Certificate[]]) => ({
-    key: own.key,
-    cert: [own, ...above].map(({ cert }) => cert).join(""),
-  });
-  const server = createServer(buildContext(chain), (socket) => socket.on("error", () => socket.destroy()));
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `https://localhost:${(server.address() as AddressInfo).port}`,
-    show: (other) => server.setSecureContext(buildContext(other)),
-    [Symbol.asyncDispose]: async () => {
-      if (!server.listening) return;
-      server.close();
-      await once(server, "close");
-    },
   };
 }

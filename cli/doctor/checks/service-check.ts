@@ -39,7 +39,7 @@ function checkService(service: InspectedService): readonly Finding[] {
         look(
           name,
           "unknown",
-          `nothing listens at ${url}, or it can't be reached from here, so its version, clock and conditions are not known; name where it does by --url ${name}=…`,
+          `nothing listens at ${url}, or it can't be reached from here, so its version and conditions are not known; name where it does by --url ${name}=…`,
         ),
       ];
     }
@@ -47,7 +47,7 @@ function checkService(service: InspectedService): readonly Finding[] {
       look(
         name,
         "wrong",
-        `does not run: nothing listens at ${url}; start it: ${formatStartCommand(source, name)}; until then its version, clock and conditions are not known`,
+        `does not run: nothing listens at ${url}; start it: ${formatStartCommand(source, name)}; until then its version and conditions are not known`,
       ),
     ];
   }
@@ -57,7 +57,7 @@ function checkService(service: InspectedService): readonly Finding[] {
       look(
         name,
         "unknown",
-        `${url} can't be queried (${answer.why}); its log says whether it hangs; its version, clock and conditions are not known`,
+        `${url} can't be queried (${answer.why}); its log says whether it hangs; its version and conditions are not known`,
       ),
     ];
   if (configuration === undefined) {

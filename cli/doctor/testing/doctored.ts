@@ -8,7 +8,7 @@ import { diagnose, type DiagnoseOptions } from "../diagnose.ts";
 import type { Finding } from "../finding.ts";
 
 /** This machine's clock in these tests. */
-export const nowMs = Date.parse("2026-01-01T12:00:00.000Z");
+const nowMs = Date.parse("2026-01-01T12:00:00.000Z");
 /** The signer's key. */
 export const key = `0x${"11".repeat(32)}`;
 
@@ -24,7 +24,6 @@ export async function serve(listener: RequestListener): Promise<string> {
 export async function startServiceThat(said: {
   service: string;
   version?: string;
-  offSeconds?: number;
   checks?: object;
   files?: readonly object[];
   conditions?: readonly object[];
@@ -33,15 +32,14 @@ export async function startServiceThat(said: {
     "/configuration": JSON.stringify({ version, files: [], ...said }),
     "/readyz": JSON.stringify({ checks: said.checks ?? { port: { ok: true, message: "open" } } }),
     "/status": JSON.stringify({ conditions: said.conditions ?? [] }),
-    "/metrics": `# HELP x y\ngatehouse_time_seconds ${nowMs / 1_000 + (said.offSeconds ?? 0)}\n`,
+    "/metrics": `# HELP x y\ngatehouse_time_seconds ${nowMs / 1_000}\n`,
   };
   return serve(({ url = "" }, response) => response.end(answers[url]));
 }
 
 /** Starts a node that gives these answers. */
 export async function startNodeThat(results: Readonly<Record<string, unknown>>) {
-  const block = { number: "0x10", timestamp: `0x${(nowMs / 1_000 - 2).toString(16)}` };
-  const all = { eth_chainId: "0x688", eth_getBlockByNumber: block, eth_gasPrice: "0x3b9aca00", ...results };
+  const all = { eth_chainId: "0x688", eth_gasPrice: "0x3b9aca00", ...results };
   return serve((request, response) => {
     let body = "";
     request.on("data", (chunk: Buffer) => (body += chunk.toString()));
@@ -55,7 +53,7 @@ export async function startNodeThat(results: Readonly<Record<string, unknown>>) 
 type Run = Readonly<{ status: number; findings: readonly Finding[]; out: string; error: string }>;
 
 /** Runs the command's checks with only the given services and options. */
-export async function runDoctor(options: Partial<DiagnoseOptions>, clock = () => nowMs): Promise<Run> {
+export async function runDoctor(options: Partial<DiagnoseOptions>): Promise<Run> {
   let [out, error] = ["", ""];
   const status = await diagnose(
     {
@@ -63,8 +61,6 @@ export async function runDoctor(options: Partial<DiagnoseOptions>, clock = () =>
       settings: {},
       env: {},
       stateDirectory: "/nonexistent",
-      prometheusUrl: undefined,
-      publicUrls: [],
       bundle: undefined,
       logs: [],
       json: true,
@@ -75,7 +71,7 @@ export async function runDoctor(options: Partial<DiagnoseOptions>, clock = () =>
       error: (text) => void (error += text),
       isColored: false,
       mask: createMask(),
-      clock,
+      clock: () => nowMs,
     },
   );
   const findings = options.json === false ? [] : (JSON.parse(out) as { findings: Finding[] }).findings;

@@ -37,14 +37,13 @@ export function testObserve(running: () => RunningStack, prometheusUrl: () => st
     });
     expect(judged.length).toBeGreaterThan(30);
     expect(judged.filter(({ health }) => health !== "ok")).toEqual([]);
-    const doctor = ["doctor", "--state-dir", stack.stateDirectory, "--prometheus", url];
+    const doctor = ["doctor", "--state-dir", stack.stateDirectory];
     const found = await until("the doctor finds nothing wrong", generousMs, async () => {
       const { status, stdout } = await runGatehouse(doctor, stack.env);
       return status === 0 && stdout;
     });
-    expect(found).toContain(`right: prometheus: Prometheus: ${url} scrapes 4 targets, all of them up`);
     expect(found).toMatch(/right: signer: facilitator: its signer 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 holds /);
     expect(found).not.toMatch(/^(wrong|unknown): /m);
-    expect(found.match(/^skipped: \w+/gm)).toEqual(["skipped: certificate"]);
+    expect(found).not.toMatch(/^skipped: /m);
   });
 }
