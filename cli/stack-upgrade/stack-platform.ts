@@ -1,6 +1,6 @@
 import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
-import type { AmendRecord } from "./run-stack-upgrade.ts";
+import type { NodeAdapter } from "./stopped-node.ts";
 import type { StackPlace } from "./stack-place.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
 
@@ -60,31 +60,25 @@ export type PlatformWords = Readonly<{
  * Actions of an upgrade on a stack's engine or cluster. Each can be repeated after it was done or half done. Throws {@link PlatformError};
  * if that may pass, another try is safe.
  */
-export type StackPlatform = Readonly<{
-  /** Leaves nothing changed. */
-  look: (place: StackPlace, to: UpgradeSide) => Promise<PlatformLook>;
-  /** Stops sidecar and node within the node's grace, to copy its data. */
-  stop: (record: StackRecord, amend: AmendRecord) => Promise<StageOutcome>;
-  /** Copies the data and node.conf of a node that has not run since it was stopped, over all runs of the command. */
-  copy: (record: StackRecord, amend: AmendRecord) => Promise<StageOutcome>;
-  /** Stops whichever version runs, to put the old data back. */
-  stopToGoBack: (record: StackRecord, amend: AmendRecord) => Promise<StageOutcome>;
-  putBack: (record: StackRecord, amend: AmendRecord) => Promise<StageOutcome>;
-  /** Starts node and sidecar, if they are stopped, as Pulumi has deployed them. */
-  start: (record: StackRecord) => Promise<StageOutcome>;
-  /** Removes the copy; the data of a failed version stay. */
-  removeCopy: (record: StackRecord) => Promise<Removed>;
-  /** Whether the node has this image, whatever Pulumi's state says. */
-  runsImage: (place: Pick<StackRecord, "prefix" | "target">, image: string) => Promise<boolean>;
-  /** Removes leftovers of a killed update that are in the way of the next one, judging by its error `said`; returns their number. */
-  removeStrays: (record: StackRecord, said: string, dependencies: StrayDependencies) => Promise<number>;
-  /** Lists URNs of resources that a killed update may have changed without recording it. */
-  listForgotten: (record: StackRecord, dependencies: Pick<StrayDependencies, "pulumi">) => Promise<readonly string[]>;
-  /** Says what to do about leftovers of the upgrade in Pulumi's state and on the node's volume. */
-  describeLeftovers: (
-    record: StackRecord,
-    dependencies: Pick<StrayDependencies, "pulumi">,
-  ) => Promise<readonly string[]>;
-}>;
+export type StackPlatform = NodeAdapter &
+  Readonly<{
+    /** Leaves nothing changed. */
+    look: (place: StackPlace, to: UpgradeSide) => Promise<PlatformLook>;
+    /** Starts node and sidecar, if they are stopped, as Pulumi has deployed them. */
+    start: (record: StackRecord) => Promise<StageOutcome>;
+    /** Removes the copy; the data of a failed version stay. */
+    removeCopy: (record: StackRecord) => Promise<Removed>;
+    /** Whether the node has this image, whatever Pulumi's state says. */
+    runsImage: (place: Pick<StackRecord, "prefix" | "target">, image: string) => Promise<boolean>;
+    /** Removes leftovers of a killed update that are in the way of the next one, judging by its error `said`; returns their number. */
+    removeStrays: (record: StackRecord, said: string, dependencies: StrayDependencies) => Promise<number>;
+    /** Lists URNs of resources that a killed update may have changed without recording it. */
+    listForgotten: (record: StackRecord, dependencies: Pick<StrayDependencies, "pulumi">) => Promise<readonly string[]>;
+    /** Says what to do about leftovers of the upgrade in Pulumi's state and on the node's volume. */
+    describeLeftovers: (
+      record: StackRecord,
+      dependencies: Pick<StrayDependencies, "pulumi">,
+    ) => Promise<readonly string[]>;
+  }>;
 
 export type StrayDependencies = Readonly<{ pulumi: Pick<PulumiCli, "readState">; say: (line: string) => void }>;

@@ -16,6 +16,7 @@ import {
   type StackStage,
   type UpgradeSide,
 } from "./stack-record.ts";
+import { copyStopped, restoreStopped, stopToCopy, stopToRestore } from "./stopped-node.ts";
 import { updateStack, type UpdateDependencies } from "./stack-update.ts";
 
 /** Pace of proving a node. */
@@ -46,8 +47,8 @@ export function createStackSteps(dependencies: StackStepsDependencies): StackSte
   const { platform, backLimits = defaultLimits, say } = dependencies;
   const back = (record: StackRecord) => ({ ...record, limits: raiseLimits(record.limits, backLimits) });
   const steps: StackSteps = {
-    stopping: (record, { amend }) => platform.stop(record, amend),
-    copying: (record, { amend }) => platform.copy(record, amend),
+    stopping: (record, { amend }) => stopToCopy(record, platform, amend),
+    copying: (record) => copyStopped(record, platform),
     configuring: (record) => setSide(record, record.to, dependencies),
     updating: (record, { amend }) => update(record, record.to, dependencies, amend),
     proving: (record, { amend }) => proveNew(record, dependencies, amend),
@@ -55,7 +56,7 @@ export function createStackSteps(dependencies: StackStepsDependencies): StackSte
       noteAll([(await platform.removeCopy(record)).note, ...(await platform.describeLeftovers(record, dependencies))]),
     "back-stopping": async (record, { amend }) => {
       const ended = await endUpdate(record, dependencies);
-      return ended.kind === "done" ? await platform.stopToGoBack(record, amend) : ended;
+      return ended.kind === "done" ? await stopToRestore(record, platform, amend) : ended;
     },
     "back-discarding": async (record) => {
       const { note } = await platform.removeCopy(record);
@@ -66,7 +67,7 @@ export function createStackSteps(dependencies: StackStepsDependencies): StackSte
     "back-configuring": (record) => setSide(record, record.from, dependencies),
     "back-data": async (record, { amend }) => {
       const ended = await endUpdate(record, dependencies);
-      return ended.kind === "done" ? await platform.putBack(back(record), amend) : ended;
+      return ended.kind === "done" ? await restoreStopped(back(record), platform, amend) : ended;
     },
     "back-updating": (record, { amend }) => update(back(record), record.from, dependencies, amend),
     "back-proving": (record) => proveOld(back(record), dependencies),

@@ -28,14 +28,13 @@ async function startNode(program: string) {
 
 function driverOf(container: string, stopTimeoutSeconds: number) {
   const connection = createDockerEngine({ engine: engine.url, timeoutMs: 60_000 });
-  const driver = createDockerDriver({ container, stopTimeoutSeconds }, connection);
-  return { ...driver, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]() };
+  return createDockerDriver({ container, stopTimeoutSeconds }, connection);
 }
 
 describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(found)}`, () => {
   test("a restart stops the process with SIGTERM and starts another", async () => {
     await using container = await startNode(obedient);
-    await using driver = driverOf(container.name, 30);
+    const driver = driverOf(container.name, 30);
     const before = { pid: await container.inspect("{{.State.Pid}}"), startedAt: await driver.startedAt?.(signal) };
     await driver.restart(signal);
     const startedAt = await driver.startedAt?.(signal);
@@ -47,7 +46,7 @@ describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(fou
 
   test("a process that does not end on SIGTERM is killed after the time it has", async () => {
     await using container = await startNode(deaf);
-    await using driver = driverOf(container.name, 1);
+    const driver = driverOf(container.name, 1);
     const pid = await container.inspect("{{.State.Pid}}");
     await driver.restart(signal);
     expect(await container.inspect("{{.State.Pid}}")).not.toBe(pid);
@@ -57,7 +56,7 @@ describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(fou
   test("a container that was stopped does not run, and a restart starts it", async () => {
     await using container = await startNode(obedient);
     await runDocker("stop", container.name);
-    await using driver = driverOf(container.name, 30);
+    const driver = driverOf(container.name, 30);
     expect(await driver.startedAt?.(signal)).toBe("not-running");
     await driver.restart(signal);
     expect(await container.inspect("{{.State.Running}}")).toBe("true");
@@ -65,7 +64,7 @@ describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(fou
 
   test("a container that is not there is named in the engine's words", async () => {
     const name = createUniqueName("gone");
-    await using driver = driverOf(name, 1);
+    const driver = driverOf(name, 1);
     const words = `404: No such container: ${name}`;
     await expect(driver.restart(signal)).rejects.toThrow(`container ${name} was not restarted: ${words}`);
     await expect(driver.startedAt?.(signal)).rejects.toThrow(`container ${name} can't be inspected: ${words}`);

@@ -48,7 +48,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
 
   /** Runs a tool once, and gives what a person would read with the container's name left out. */
   async function run(command: string, args: readonly string[], timeoutMs = 20_000) {
-    await using connection = createDockerEngine({ engine: engine.url, timeoutMs });
+    const connection = createDockerEngine({ engine: engine.url, timeoutMs });
     const options = { container: container.name, timeoutMs, outputLimitBytes: 1_000 };
     const result = await createDockerNodeCli(
       options,
@@ -77,7 +77,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
   });
 
   test("one that hangs is given up after its time, and not begun again while it runs", async () => {
-    await using connection = createDockerEngine({ engine: engine.url, timeoutMs: 1_000 });
+    const connection = createDockerEngine({ engine: engine.url, timeoutMs: 1_000 });
     const options = { container: container.name, timeoutMs: 1_000, outputLimitBytes: 1_000 };
     const nodeCli = createDockerNodeCli(options, () => ({ directory: "/data/bin", command: "hangs" }), connection);
     const words = async () => {
@@ -127,7 +127,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
   });
 
   test("a container that is not there, or does not run, is said in the engine's words", async () => {
-    await using connection = createDockerEngine({ engine: engine.url, timeoutMs: 20_000 });
+    const connection = createDockerEngine({ engine: engine.url, timeoutMs: 20_000 });
     const { signal } = new AbortController();
     const nodeCliIn = (name: string) =>
       createDockerNodeCli(

@@ -60,7 +60,7 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
 
   test("the sidecar's restart and node_cli pass it", async () => {
     await using proxy = await startProxy();
-    await using connection = createDockerEngine({ engine: proxy.urls["engine-proxy"] ?? "", timeoutMs: 60_000 });
+    const connection = createDockerEngine({ engine: proxy.urls["engine-proxy"] ?? "", timeoutMs: 60_000 });
     const driver = createDockerDriver({ container: container.name, stopTimeoutSeconds: 30 }, connection);
     const before = Date.parse(await container.inspect("{{.State.StartedAt}}"));
     expect(await driver.startedAt?.(signal)).toBe(before);
@@ -78,7 +78,7 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
 
   test("a node_cli that hangs is given up through it; a proxy that was restarted keeps nobody from trying again", async () => {
     await runDocker("exec", container.name, "touch", "/tmp/hang");
-    await using connection = createDockerEngine({ engine: `unix://${socketPath()}`, timeoutMs: 2_000 });
+    const connection = createDockerEngine({ engine: `unix://${socketPath()}`, timeoutMs: 2_000 });
     const options = { container: container.name, timeoutMs: 2_000, outputLimitBytes: 1_000 };
     const run = createDockerNodeCli(options, () => ({ directory: "/data/bin", command: "node_cli" }), connection);
     {

@@ -83,7 +83,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "daemon/{bytes,markdown,stack-services,time,version}.ts",
       "daemon/files/disk-space.ts",
       "daemon/secrets/mask.ts",
-      "daemon/http/{address,send-request}.ts",
+      "daemon/http/{address,docker-engine}.ts",
       // free-ports: a test says which ports of the machine are taken.
       "daemon/testing/free-ports.ts",
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",

@@ -6,7 +6,7 @@ import { buildNames } from "./docker-names.ts";
 import { EngineError, type Engine } from "./engine.ts";
 import { lookAtDocker } from "./look-at-docker.ts";
 import { describePendingCreations } from "./pending-creations.ts";
-import { copyStill, putBackStill, stopNode, stopToGoBack } from "./still-node.ts";
+import { createDockerNode } from "./docker-node.ts";
 import { formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
 
 const done = { kind: "done" } as const;
@@ -25,10 +25,7 @@ export function createDockerPlatform(
   const discard = (record: StackRecord) => formatDiscardCommand({ ...record, engine: address });
   return {
     look: ({ prefix }, { image }) => lookAtDocker({ prefix, address }, image, engine),
-    stop: (record, amend) => stopNode(record, { engine }, amend),
-    copy: (record) => copyStill(record, { engine }),
-    stopToGoBack: (record, amend) => stopToGoBack(record, { engine }, amend),
-    putBack: (record, amend) => putBackStill(record, { engine }, amend),
+    ...createDockerNode(engine),
     start: (record) => startBoth(record, engine),
     removeCopy: (record) => removeCopy(record, { engine, discard }),
     runsImage: async (place, image) => {

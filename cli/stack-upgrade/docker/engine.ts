@@ -1,7 +1,12 @@
 import { z } from "zod";
-import { BodyTooLargeError, readBody } from "#daemon/bytes.ts";
-import { requestFailureCode, sendRequest } from "#daemon/http/send-request.ts";
-import { parseJson } from "#daemon/json-rpc.ts";
+import {
+  createEngineClient,
+  parseEngineBody,
+  readEngineMessage,
+  splitContainerOutput,
+  type EngineResponse,
+} from "#daemon/http/docker-engine.ts";
+import { requestFailureCode } from "#daemon/http/send-request.ts";
 import { PlatformError } from "../stack-platform.ts";
 import { explainJobEnd } from "../workspace-program.ts";
 
@@ -59,16 +64,15 @@ const answerMs = 60_000;
 /** Time beyond a container's own grace for the engine to kill it. */
 const killMs = 60_000;
 const defaultGraceSeconds = 300;
-const answerBytes = 8_388_608;
 const mebibyte = 1_048_576;
 
 /** Creates a client of an engine on this machine; undefined for an address elsewhere. */
 export function createEngine(address: string): Engine | undefined {
   if (!address.startsWith(scheme)) return undefined;
-  const call = createCall(address.slice(scheme.length));
+  const call = createCall(address);
   const inspect: Engine["inspect"] = async (container) => {
     const answer = await call("GET", `/containers/${container}/json`, { allowed: [404] });
-    return answer.status === 404 ? undefined : read(containerShape, answer.body, container);
+    return answer.status === 404 ? undefined : read(containerShape, answer, container);
   };
   const remove: Engine["remove"] = async (container) =>
     void (await call("DELETE", `/containers/${container}?force=true`, { allowed: [404] }));
@@ -82,13 +86,12 @@ export function createEngine(address: string): Engine | undefined {
     start: async (container) => void (await call("POST", `/containers/${container}/start`, { allowed: [304] })),
     findImage: async (reference) => {
       const answer = await call("GET", `/images/${encodeURIComponent(reference)}/json`, { allowed: [404] });
-      return answer.status === 404 ? undefined : read(z.object({ Id: z.string() }), answer.body, reference).Id;
+      return answer.status === 404 ? undefined : read(z.object({ Id: z.string() }), answer, reference).Id;
     },
     run: (job) => runJob(job, call, { inspect, remove }),
   };
 }
 
-type Answer = Readonly<{ status: number; bytes: Uint8Array; body: unknown }>;
 type CallOptions = Readonly<{
   body?: unknown;
   allowed?: readonly number[];
@@ -96,35 +99,24 @@ type CallOptions = Readonly<{
   /** Error message for a timeout that is not the engine's fault. */
   late?: string;
 }>;
-type Call = (method: "GET" | "POST" | "DELETE", path: string, options?: CallOptions) => Promise<Answer>;
+type Call = (method: "GET" | "POST" | "DELETE", path: string, options?: CallOptions) => Promise<EngineResponse>;
 
-function createCall(socketPath: string): Call {
+function createCall(address: string): Call {
+  const send = createEngineClient(address);
   return async (method, path, { body, allowed = [], withinMs = answerMs, late } = {}) => {
     const signal = AbortSignal.timeout(withinMs);
-    const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
-    const sent = body === undefined ? undefined : JSON.stringify(body);
-    // Without a version: newer engines refuse old ones, older engines new ones, and these calls are the same in all.
-    const url = `http://docker${path}`;
-    const answer = await sendOnce();
-    const { status } = answer;
-    if (status < 300 || allowed.includes(status)) return answer;
-    const said = z.object({ message: z.string() }).safeParse(answer.body).data?.message ?? "no reason given";
-    throw new EngineError(`the Docker engine refused ${method} ${path} (HTTP ${status}): ${said}`, false);
-
-    async function sendOnce(): Promise<Answer> {
-      try {
-        const got = await sendRequest({ url, socketPath, method, headers, body: sent, signal });
-        const bytes = await readBody(got, answerBytes);
-        return { status: got.statusCode ?? 0, bytes, body: parseJson(new TextDecoder().decode(bytes)) };
-      } catch (cause) {
-        if (cause instanceof BodyTooLargeError) throw new EngineError(`${path}: ${cause.message}`, false, { cause });
-        if (signal.aborted && late !== undefined) throw new EngineError(late, false, { cause });
-        const why = signal.aborted ? `no answer within ${withinMs} ms` : requestFailureCode(cause);
-        throw new EngineError(`the Docker engine at ${socketPath} did not answer ${path} (${why})`, true, {
-          cause,
-        });
-      }
+    let answer: EngineResponse;
+    try {
+      answer = await send({ method, path, body, signal });
+    } catch (cause) {
+      if (signal.aborted && late !== undefined) throw new EngineError(late, false, { cause });
+      const why = signal.aborted ? `no answer within ${withinMs} ms` : requestFailureCode(cause);
+      throw new EngineError(`the Docker engine at ${address} did not answer ${path} (${why})`, true, { cause });
     }
+    if (answer.isTruncated) throw new EngineError(`the Docker engine's answer to ${path} is too large`, false);
+    if (answer.status < 300 || allowed.includes(answer.status)) return answer;
+    const said = readEngineMessage(answer);
+    throw new EngineError(`the Docker engine refused ${method} ${path} (HTTP ${said})`, false);
   };
 }
 
@@ -149,9 +141,10 @@ async function runJob(
       late: `${name} did not end within ${withinMs} ms, and was ended`,
     });
     const logs = await call("GET", `/containers/${name}/logs?stdout=true&stderr=true`);
-    const { StatusCode: status } = read(z.object({ StatusCode: z.number() }), waited.body, name);
-    const printed = joinFrames(logs.bytes);
-    if (status === 0) return printed;
+    const { StatusCode: status } = read(z.object({ StatusCode: z.number() }), waited, name);
+    const { output, errors } = splitContainerOutput(logs.body);
+    if (status === 0) return output;
+    const printed = `${output}${errors}`;
     throw new EngineError(explainJobEnd(name, { status, printed, program: job.command[0] ?? "" }), false);
   } finally {
     await remove(name);
@@ -185,22 +178,8 @@ function buildJobBody({ image, labels, command, volumes }: EngineJob) {
   };
 }
 
-function read<Shape>(shape: z.ZodType<Shape>, body: unknown, what: string): Shape {
-  const parsed = shape.safeParse(body);
+function read<Shape>(shape: z.ZodType<Shape>, answer: EngineResponse, what: string): Shape {
+  const parsed = shape.safeParse(parseEngineBody(answer));
   if (parsed.success) return parsed.data;
   throw new EngineError(`the Docker engine reported ${what} what this version does not know`, false);
-}
-
-const headerBytes = 8;
-
-/** Joins the text of a stream that the engine splits into frames, each with a header that ends in its length (Docker Engine API, "Attach to a container"). */
-function joinFrames(stream: Uint8Array): string {
-  const view = new DataView(stream.buffer, stream.byteOffset, stream.byteLength);
-  const payloads: Uint8Array[] = [];
-  for (let at = 0; at + headerBytes <= stream.length;) {
-    const begins = at + headerBytes;
-    at = begins + view.getUint32(at + 4);
-    payloads.push(stream.subarray(begins, at));
-  }
-  return Buffer.concat(payloads).toString();
 }

@@ -7,7 +7,7 @@ import { formatDiscardCommand } from "./discard-command.ts";
 import { names } from "./kubernetes-names.ts";
 import { lookAtCluster } from "./look-at-cluster.ts";
 import { scaleUp, type ScaleDependencies } from "./scale-node.ts";
-import { copyStill, putBackStill, removeCopy, stopNode, stopToGoBack } from "./still-pod.ts";
+import { createKubernetesNode, removeCopy } from "./kubernetes-node.ts";
 import { findNodeImage, findNodePod, findNodeUser, findWorkload, requireWorkload } from "./workload.ts";
 
 /** Creates the platform for a cluster: it scales the node to 0 and 1, and copies its data by a VolumeSnapshot of its claim. */
@@ -22,10 +22,7 @@ export function createKubernetesPlatform(
   const dependencies: ScaleDependencies = { cluster, clock, pause };
   return {
     look: ({ prefix }) => lookAtCluster({ prefix, target }, dependencies),
-    stop: (record, amend) => stopNode(record, dependencies, amend),
-    copy: (record) => copyStill(record, target, dependencies),
-    stopToGoBack: (record, amend) => stopToGoBack(record, dependencies, amend),
-    putBack: (record, amend) => putBackStill(record, dependencies, amend),
+    ...createKubernetesNode(target, dependencies),
     start: async () => {
       await scaleUp(dependencies);
       return { kind: "done" };

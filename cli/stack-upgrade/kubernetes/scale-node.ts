@@ -1,5 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
+import type { NodeEnd } from "../stopped-node.ts";
 import { ClusterError, type Cluster } from "./cluster.ts";
 import { names, podFinalizer } from "./kubernetes-names.ts";
 import { fieldManager } from "./kubectl.ts";
@@ -17,9 +18,6 @@ export const lookAgainMs = 2_000;
 const killMs = 120_000;
 /** Most tries to change the list of field managers, which the cluster's controllers change, too. */
 const releasesMax = 5;
-
-/** End of the node's process; `unknown` if its pod was gone before that was read. */
-export type NodeEnd = "by itself" | "killed" | "unknown";
 
 /**
  * Scales the node to 0, waits for its end within its grace, and returns how it ended. A finalizer keeps its pod until then, as for pods of

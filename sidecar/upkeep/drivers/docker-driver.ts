@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { readEngineMessage, type DockerEngine } from "./docker-engine.ts";
+import { readEngineMessage } from "#daemon/http/docker-engine.ts";
+import type { DockerEngine } from "./docker-engine.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
 /** Container of the node, and the time that it has to stop. */

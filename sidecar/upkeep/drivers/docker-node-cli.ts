@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { readEngineMessage, splitContainerOutput, type EngineResponse } from "#daemon/http/docker-engine.ts";
 import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/process/bounded-process.ts";
 import { type NodeCliRunner, type ToolPlace, explainExit } from "./node-cli.ts";
-import { readEngineMessage, EngineTimeout, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
+import { EngineTimeout, type DockerEngine } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";
 
 /** Settings for running the tool inside the node's container. */
@@ -81,7 +82,7 @@ async function runExec(
     const message = `${name} did not finish within ${timeoutMs} ms and was no longer waited for; run it by hand to see why.`;
     return { result: { ok: false, reason: "TimedOut", message }, leftRunning: id };
   }
-  const { output, errors } = splitOutput(expectStatus(started, 200).body);
+  const { output, errors } = splitContainerOutput(expectStatus(started, 200).body);
   if (started.isTruncated || output.length > outputLimitBytes) {
     const message = `${name} printed more than ${outputLimitBytes} bytes and was no longer read; is it the right program?`;
     return { result: { ok: false, reason: "TooMuchOutput", message }, leftRunning: id };
@@ -116,31 +117,4 @@ function parse<T>(schema: z.ZodType<T>, response: EngineResponse): T {
   const parsed = schema.safeParse(JSON.parse(new TextDecoder().decode(response.body)));
   if (parsed.success) return parsed.data;
   throw new DriverError("the Docker engine answered an exec with another shape; is docker.engine a Docker engine?");
-}
-
-/** Standard output and standard error of a program in a container. */
-export type ContainerOutput = Readonly<{ output: string; errors: string }>;
-
-const headerBytes = 8;
-const standardError = 2;
-
-/**
- * Takes the engine's multiplexed stream apart: frames of one byte for the stream (1 output, 2 errors), three zero bytes, the
- * length as four bytes, big endian, and the content (Docker Engine API, "Attach to a container", stream format). A frame that is
- * cut off counts as far as it came.
- */
-function splitOutput(bytes: Uint8Array): ContainerOutput {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const chunks: Record<"output" | "errors", Uint8Array[]> = { output: [], errors: [] };
-  let offset = 0;
-  while (offset + headerBytes <= bytes.length) {
-    const end = offset + headerBytes + view.getUint32(offset + 4);
-    const target = bytes[offset] === standardError ? "errors" : "output";
-    chunks[target].push(bytes.subarray(offset + headerBytes, end));
-    offset = end;
-  }
-  return {
-    output: Buffer.concat(chunks.output).toString("utf8"),
-    errors: Buffer.concat(chunks.errors).toString("utf8"),
-  };
 }

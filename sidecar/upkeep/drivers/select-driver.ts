@@ -56,7 +56,7 @@ export function selectDriver(
     }
     case "docker": {
       const container = requireSetting("docker.container", settings.docker.container);
-      const engine = resources.use(createDockerEngine({ ...settings.docker, timeoutMs }));
+      const engine = createDockerEngine({ ...settings.docker, timeoutMs });
       return createDockerDriver({ ...settings.docker, container }, engine);
     }
     case "kubernetes": {
@@ -144,7 +144,7 @@ function createRunner(
   }
   if (runner === "docker") {
     const container = requireSetting("docker.container", settings.docker.container);
-    const engine = resources.use(createDockerEngine({ ...settings.docker, timeoutMs }));
+    const engine = createDockerEngine({ ...settings.docker, timeoutMs });
     return createDockerNodeCli({ ...nodeCli, container }, place, engine);
   }
   const pod = requireSetting("kubernetes.pod", settings.kubernetes.pod);

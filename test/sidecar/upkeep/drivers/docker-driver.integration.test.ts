@@ -26,7 +26,6 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
   engine = createDockerEngine({ engine: `unix://${socketPath}`, timeoutMs: 2_000 });
   stop = async () => {
-    await engine[Symbol.asyncDispose]();
     await new Promise((resolve) => server.close(resolve));
     await rm(directory, { recursive: true });
   };
@@ -107,7 +106,7 @@ test("node_cli that fails, is missing, or prints too much is said in words", asy
 });
 
 test("an engine that is not there is named with its setting", async () => {
-  await using gone = createDockerEngine({ engine: "unix:///nowhere/engine.sock", timeoutMs: 500 });
+  const gone = createDockerEngine({ engine: "unix:///nowhere/engine.sock", timeoutMs: 500 });
   const driver = createDockerDriver({ container: "node", stopTimeoutSeconds: 1 }, gone);
   await expect(driver.restart(signal)).rejects.toThrow(
     "the Docker engine at unix:///nowhere/engine.sock can't be queried (ENOENT); set docker.engine.",

@@ -1,0 +1,113 @@
+import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
+import type { AmendRecord } from "./run-stack-upgrade.ts";
+import type { StackRecord } from "./stack-record.ts";
+
+/** End of the node's process; `unknown` if nothing shows it any more. */
+export type NodeEnd = "by itself" | "killed" | "unknown";
+
+/** What an engine or a cluster does to a node to copy its data, and to put them back. Each can be repeated after it was done or half done. */
+export type NodeAdapter = Readonly<{
+  /** Names the node in messages. */
+  name: (record: StackRecord) => string;
+  /** Sees whether it is stopped, and what identifies its last start: if that differs later, somebody started it. */
+  see: (record: StackRecord) => Promise<Readonly<{ isStopped: boolean; lastStart: string | undefined }>>;
+  /** Stops sidecar and node within the node's grace, and tells how the node ended. */
+  end: (record: StackRecord) => Promise<NodeEnd>;
+  /** Stops sidecar and node, whatever runs. */
+  stop: (record: StackRecord) => Promise<void>;
+  copyData: (record: StackRecord) => Promise<void>;
+  restoreData: (record: StackRecord) => Promise<void>;
+}> &
+  Readonly<
+    | {
+        /** Removes leftovers of a restore, so that another one starts over. */ resetRestore: (
+          record: StackRecord,
+        ) => Promise<void>;
+        explainSpoiled?: never;
+      }
+    | {
+        /** Says what is where, once the node was started over a half-made restore: the copy is used up. */ explainSpoiled: (
+          record: StackRecord,
+        ) => string;
+        resetRestore?: never;
+      }
+  >;
+
+const done = { kind: "done" } as const;
+
+/** Stops the node to copy its data. Fails if it had to be killed: its data may be incomplete, and their copy useless for a rollback. */
+export async function stopToCopy(record: StackRecord, adapter: NodeAdapter, amend: AmendRecord): Promise<StageOutcome> {
+  // Skipped if an earlier run saw how it ended, and was killed after that.
+  if (record.lastStart === undefined || (await adapter.see(record)).lastStart !== record.lastStart) {
+    const end = await adapter.end(record);
+    const name = adapter.name(record);
+    if (end === "killed") return fail(`${name} did not end within its grace and was killed: its data may not be whole`);
+    if (end === "unknown") return fail(`how ${name} ended is not known: its data may not be whole`);
+    await amend({ lastStart: (await adapter.see(record)).lastStart });
+  }
+  await adapter.stop(record);
+  return done;
+}
+
+/** Copies the data of a node that has not run since it was stopped, over all runs of the command. */
+export async function copyStopped(record: StackRecord, adapter: NodeAdapter): Promise<StageOutcome> {
+  const started = fail(`${adapter.name(record)} was started while its data were copied`);
+  if (!(await isStill(record, adapter))) return started;
+  await adapter.copyData(record);
+  return (await isStill(record, adapter)) ? done : started;
+}
+
+/** Stops whichever version runs, to put the old data back. */
+export async function stopToRestore(
+  record: StackRecord,
+  adapter: NodeAdapter,
+  amend: AmendRecord,
+): Promise<StageOutcome> {
+  const isSpoiled = record.restored === "begun" && !(await isStill(record, adapter));
+  if (isSpoiled && adapter.explainSpoiled !== undefined) return failSpoiled(record, adapter);
+  await adapter.stop(record);
+  if (isSpoiled) {
+    await adapter.resetRestore?.(record);
+    await amend({ restored: undefined });
+  }
+  await amend({ lastStart: (await adapter.see(record)).lastStart });
+  return done;
+}
+
+/** Puts the old data back, once. */
+export async function restoreStopped(
+  record: StackRecord,
+  adapter: NodeAdapter,
+  amend: AmendRecord,
+): Promise<StageOutcome> {
+  if (record.restored !== "whole") {
+    if (!(await isStill(record, adapter))) {
+      return record.restored === "begun" ? failSpoiled(record, adapter) : failStarted(record, adapter);
+    }
+    await amend({ restored: "begun" });
+    await adapter.restoreData(record);
+    if (!(await isStill(record, adapter))) return failSpoiled(record, adapter);
+    await amend({ restored: "whole" });
+  }
+  // Once the node runs, its data may be out of reach.
+  if (adapter.resetRestore !== undefined && (await isStill(record, adapter))) await adapter.resetRestore(record);
+  return done;
+}
+
+async function isStill(record: StackRecord, adapter: NodeAdapter): Promise<boolean> {
+  const { isStopped, lastStart } = await adapter.see(record);
+  return isStopped && lastStart === record.lastStart;
+}
+
+function failStarted(record: StackRecord, adapter: NodeAdapter): StageOutcome {
+  return fail(`${adapter.name(record)} was started while it had to stand still`);
+}
+
+function failSpoiled(record: StackRecord, adapter: NodeAdapter): StageOutcome {
+  if (adapter.explainSpoiled === undefined) return failStarted(record, adapter);
+  return { ...fail(adapter.explainSpoiled(record)), isFinal: true };
+}
+
+function fail(why: string) {
+  return { kind: "failed", why } as const;
+}

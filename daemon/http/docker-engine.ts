@@ -1,0 +1,89 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { readBodyStart } from "../bytes.ts";
+import { cutText } from "../secrets/cut-text.ts";
+import { sendRequest } from "./send-request.ts";
+
+/**
+ * Request to a Docker engine. Its path has no version of the API: newer engines reject old ones, older engines new ones, and the calls in use are the same in
+ * all.
+ */
+export type EngineRequest = Readonly<{
+  method: "GET" | "HEAD" | "POST" | "DELETE";
+  path: string;
+  body?: unknown;
+  signal: AbortSignal;
+  /** Default: 8 MiB. */
+  responseLimitBytes?: number;
+}>;
+
+/** Response of an engine; `isTruncated`: the body was cut off at the request's limit. */
+export type EngineResponse = Readonly<{
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Uint8Array;
+  isTruncated: boolean;
+}>;
+
+const defaultLimitBytes = 8_388_608;
+const socketScheme = "unix://";
+
+/**
+ * Creates a client of the Docker Engine API at `unix:///path` or `http://host:port`. A request rejects with the system's error if the engine can't be reached, and
+ * with an `AbortError` once its signal aborts.
+ */
+export function createEngineClient(address: string): (request: EngineRequest) => Promise<EngineResponse> {
+  const isSocket = address.startsWith(socketScheme);
+  const socket = isSocket ? { socketPath: address.slice(socketScheme.length) } : {};
+  const origin = isSocket ? "http://docker" : address.replace(/\/$/, "");
+  return async ({ method, path, body, signal, responseLimitBytes = defaultLimitBytes }) => {
+    const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    const response = await sendRequest({ ...socket, url: `${origin}${path}`, method, headers, body: sent, signal });
+    const { bytes, isTruncated } = await readBodyStart(response, responseLimitBytes);
+    return { status: response.statusCode ?? 0, headers: response.headers, body: bytes, isTruncated };
+  };
+}
+
+/** Parses a response's body; text if it is not JSON, as of `/_ping`, a command or a proxy in between. */
+export function parseEngineBody({ body }: Pick<EngineResponse, "body">): unknown {
+  const text = new TextDecoder().decode(body);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Reads the status and the message of an engine's error response. */
+export function readEngineMessage(response: Pick<EngineResponse, "status" | "body">): string {
+  const body = parseEngineBody(response);
+  const message = typeof body === "string" ? cutText(body, 200) : (body as { message?: unknown } | null)?.message;
+  return `${response.status}: ${String(message)}`;
+}
+
+/** Standard output and standard error of a program in a container. */
+export type ContainerOutput = Readonly<{ output: string; errors: string }>;
+
+const headerBytes = 8;
+const standardError = 2;
+
+/**
+ * Splits the engine's multiplexed stream: frames of one byte for the stream (1 output, 2 errors), three zero bytes, the
+ * length as four bytes, big endian, and the content (Docker Engine API, "Attach to a container", stream format). A frame that is
+ * cut off counts as far as it came.
+ */
+export function splitContainerOutput(bytes: Uint8Array): ContainerOutput {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const chunks: Record<keyof ContainerOutput, Uint8Array[]> = { output: [], errors: [] };
+  let offset = 0;
+  while (offset + headerBytes <= bytes.length) {
+    const end = offset + headerBytes + view.getUint32(offset + 4);
+    const target = bytes[offset] === standardError ? "errors" : "output";
+    chunks[target].push(bytes.subarray(offset + headerBytes, end));
+    offset = end;
+  }
+  return {
+    output: Buffer.concat(chunks.output).toString("utf8"),
+    errors: Buffer.concat(chunks.errors).toString("utf8"),
+  };
+}
