@@ -7,11 +7,10 @@ import { createFirstStage, formatWorkId } from "#sidecar/upgrade/next-stage.ts";
 import { checkStack, type StackCheck } from "./check-stack.ts";
 import type { StackQueries } from "./node-status.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
-import { Refused } from "./refused.ts";
-import { decideNewSide, readStackPlace, type RequestedVersion, type StackPlace } from "./stack-place.ts";
+import { Refused, defaultLimits, type StackLimits, type StackRecord, type UpgradeSide } from "./stack-record.ts";
+import { decideNewSide, readDeployedStack, type RequestedVersion, type DeployedStack } from "./deployed-stack.ts";
 import { formatStackPlan } from "./stack-plan.ts";
 import type { StackPlatform } from "./stack-platform.ts";
-import { defaultLimits, type StackLimits, type StackRecord, type UpgradeSide } from "./stack-record.ts";
 import type { StackTarget } from "./stack-target.ts";
 
 /** The requested upgrade of one stack, and the way in which a person confirms it. */
@@ -48,7 +47,7 @@ export type BeginDependencies = Readonly<{
 export async function findStack(
   { stack, statusUrl }: Pick<BeginOptions, "stack" | "statusUrl">,
   { pulumi, currentContext }: Pick<BeginDependencies, "pulumi" | "currentContext">,
-): Promise<StackPlace> {
+): Promise<DeployedStack> {
   const [config, outputs] = [await pulumi.readConfig(), await pulumi.readOutputs()];
   const place = readPlace();
   const { target } = place;
@@ -57,9 +56,9 @@ export async function findStack(
   const context = await currentContext();
   return context === undefined ? place : { ...place, target: { ...target, context } };
 
-  function readPlace(): StackPlace {
+  function readPlace(): DeployedStack {
     try {
-      return readStackPlace(stack, { config, outputs, statusUrl });
+      return readDeployedStack(stack, { config, outputs, statusUrl });
     } catch (error) {
       throw new Refused((error as Error).message);
     }
@@ -81,7 +80,7 @@ export async function beginUpgrade(
   const { output, clock, signal } = dependencies;
   const limits = { ...defaultLimits, ...options.limits };
   const look = async () => {
-    const found = await lookAtStack(await findStack(options, dependencies), options, dependencies);
+    const found = await checkPlan(await findStack(options, dependencies), options, dependencies);
     const show = () => output.out(`${options.stack}: ${formatStackPlan(found.place, found.to, found.check, limits)}`);
     return { found, show };
   };
@@ -114,18 +113,18 @@ export async function beginUpgrade(
 }
 
 /** A stack as found, and its side after the upgrade. */
-type StackLook = Readonly<{ place: StackPlace; to: UpgradeSide; check: StackCheck }>;
+type CheckedStack = Readonly<{ place: DeployedStack; to: UpgradeSide; check: StackCheck }>;
 
 /**
  * Checks whether a stack could be upgraded now; changes nothing.
  *
  * @throws {Refused} if the new version is not known, or the stack can't be reached from here.
  */
-async function lookAtStack(
-  place: StackPlace,
+async function checkPlan(
+  place: DeployedStack,
   { requested }: Pick<BeginOptions, "requested">,
   { pulumi, platform, queries, pause, signal }: Omit<BeginDependencies, "output" | "clock" | "currentContext">,
-): Promise<StackLook> {
+): Promise<CheckedStack> {
   const to = decideNewSide(place, requested);
   if (to === undefined) throw new Refused(`the tag of ${requested.image} reports no version; say it by --node-version`);
   const { target } = place;
@@ -134,9 +133,9 @@ async function lookAtStack(
   return { place, to, check };
 }
 
-type ReadyStack = StackPlace & Pick<StackRecord, "to" | "before" | "toolImage">;
+type ReadyStack = DeployedStack & Pick<StackRecord, "to" | "before" | "toolImage">;
 
-function requireReady({ place, to, check }: StackLook): ReadyStack {
+function requireReady({ place, to, check }: CheckedStack): ReadyStack {
   const { before, toolImage, problems } = check;
   if (problems.length === 0 && before !== undefined && toolImage !== undefined) {
     return { ...place, to, before, toolImage };
@@ -145,12 +144,12 @@ function requireReady({ place, to, check }: StackLook): ReadyStack {
 }
 
 /** Reads the part of a look that a person confirms, without heights and sizes, which change as the chain advances. Pure. */
-function readAgreedPlan({ place, to, check: { toolImage, problems, warnings, clones } }: StackLook) {
+function readAgreedPlan({ place, to, check: { toolImage, problems, warnings, clones } }: CheckedStack) {
   return { place, to, toolImage, problems, warnings, clones };
 }
 
 /** Whether a look still has the confirmed plan. A warning may have gone, such as that an image was not pulled yet. */
-function isStillAgreed(look: StackLook, agreed: AgreedStackPlan): boolean {
+function isStillAgreed(look: CheckedStack, agreed: AgreedStackPlan): boolean {
   const now = readAgreedPlan(look);
   const isKnown = now.warnings.every((warning) => agreed.warnings.includes(warning));
   return isKnown && isDeepStrictEqual({ ...now, warnings: agreed.warnings }, agreed);

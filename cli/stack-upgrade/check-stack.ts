@@ -7,16 +7,16 @@ import {
   findCondition,
   hasCondition,
   readReportedVersion,
-  type SidecarLook,
+  type SidecarStatus,
   type StackQueries,
 } from "./node-status.ts";
-import { describePlatform } from "./platform-words.ts";
+import { describePlatform } from "./describe-platform.ts";
 import { findStrangeChanges, isNodeReplaced } from "./pulumi/previewed-changes.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import type { StackPlatform } from "./stack-platform.ts";
 import type { NodeBefore, UpgradeSide } from "./stack-record.ts";
-import { buildConfigChange, type StackPlace } from "./stack-place.ts";
+import { buildConfigChange, type DeployedStack } from "./deployed-stack.ts";
 
 export type CheckStackDependencies = Readonly<{
   pulumi: Pick<PulumiCli, "preview">;
@@ -39,13 +39,13 @@ export type StackCheck = Readonly<{
 
 /** Checks everything that could keep an upgrade from being proved or rolled back; leaves nothing changed. */
 export async function checkStack(
-  place: StackPlace,
+  place: DeployedStack,
   to: UpgradeSide,
   dependencies: CheckStackDependencies,
 ): Promise<StackCheck> {
   const { platform, queries } = dependencies;
   const problems = [...findVersionProblems(place.from, to)];
-  const { said, problems: ofNode } = await lookAtNode(place, dependencies);
+  const { said, problems: ofNode } = await checkNode(place, dependencies);
   const found = await platform.look(place, to);
   const { toolImage, copyWords, clones, conf } = found;
   const lint = toolImage === undefined ? nothing : lintFor(conf, place, to);
@@ -67,7 +67,7 @@ export async function checkStack(
 
 const nothing = { problems: [], warnings: [] } as const;
 
-function explainNoVersion(place: StackPlace): string {
+function explainNoVersion(place: DeployedStack): string {
   return `the node does not report its version: that the new one runs is known ${describePlatform(place).imageProof}`;
 }
 
@@ -78,7 +78,7 @@ function* findVersionProblems(from: UpgradeSide, to: UpgradeSide): Generator<str
   }
 }
 
-function lintFor(conf: string | undefined, place: StackPlace, to: UpgradeSide) {
+function lintFor(conf: string | undefined, place: DeployedStack, to: UpgradeSide) {
   if (conf === undefined) {
     return { problems: [`there is no node.conf in ${describePlatform(place).volume}`], warnings: [] };
   }
@@ -92,7 +92,7 @@ function lintFor(conf: string | undefined, place: StackPlace, to: UpgradeSide) {
 }
 
 async function findPreviewProblems(
-  { project, prefix, from }: StackPlace,
+  { project, prefix, from }: DeployedStack,
   to: UpgradeSide,
   { pulumi }: Pick<CheckStackDependencies, "pulumi">,
 ): Promise<readonly string[]> {
@@ -109,7 +109,7 @@ async function findPreviewProblems(
 
 /** Facts of the running node, to prove either version by. */
 async function readBefore(
-  said: SidecarLook,
+  said: SidecarStatus,
   { image }: UpgradeSide,
   { blockHash }: StackQueries,
 ): Promise<NodeBefore | undefined> {
@@ -126,14 +126,17 @@ async function readBefore(
 }
 
 /** Latest status of a node from its sidecar, and problems that keep it from an upgrade. */
-type NodeLook = Readonly<{ said: SidecarLook | undefined; problems: readonly string[] }>;
+type CheckedNode = Readonly<{ said: SidecarStatus | undefined; problems: readonly string[] }>;
 
 /** Most looks at a node that is not well before an upgrade is refused; its sidecar looks more often. */
 const looksMax = 4;
 const betweenLooksMs = 5_000;
 
 /** Reads a node's status until it has no problems, a few times: a busy node may miss one answer and still be well. */
-async function lookAtNode(place: StackPlace, { queries, pause, signal }: CheckStackDependencies): Promise<NodeLook> {
+async function checkNode(
+  place: DeployedStack,
+  { queries, pause, signal }: CheckStackDependencies,
+): Promise<CheckedNode> {
   for (let looks = 1; ; looks += 1) {
     const looked = await queries.look();
     const said = looked.ok ? looked.said : undefined;
@@ -146,7 +149,7 @@ async function lookAtNode(place: StackPlace, { queries, pause, signal }: CheckSt
 /** Conditions that must not be False before an upgrade: only a node that runs well now can be judged worse afterwards. */
 const needed = ["RpcAnswering", "ConfigValid", "ConfigCurrent", "RestartSettled", "VersionAgreed", "Unheld"] as const;
 
-function* findNodeProblems(said: SidecarLook, { from }: StackPlace): Generator<string> {
+function* findNodeProblems(said: SidecarStatus, { from }: DeployedStack): Generator<string> {
   if (!said.node.answers || said.node.height === undefined) yield "the node does not answer";
   const reported = readReportedVersion(said, from.image);
   if (reported !== undefined && reported.release !== parseNodeVersion(from.version)?.release) {

@@ -1,8 +1,7 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
-import { Refused } from "./refused.ts";
+import { Refused, type StackRecord } from "./stack-record.ts";
 import { describeRecord } from "./stack-plan.ts";
-import type { StackRecord } from "./stack-record.ts";
 
 /** Stack and absolute paths as typed; `configFile` is undefined if none was named. */
 type TypedPlace = Readonly<{ stack: string; directory: string; configFile: string | undefined }>;

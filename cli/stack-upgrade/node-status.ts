@@ -22,7 +22,7 @@ const statusShape = z.object({
 });
 
 /** Status of a stack's node, from its sidecar. */
-export type SidecarLook = Readonly<z.output<typeof statusShape>>;
+export type SidecarStatus = Readonly<z.output<typeof statusShape>>;
 
 /** A sidecar's answer, or the reason why there is none. */
 export const looked = z.discriminatedUnion("ok", [
@@ -48,19 +48,19 @@ export function createStackQueries({
 }
 
 export function findCondition(
-  { conditions }: SidecarLook,
+  { conditions }: SidecarStatus,
   type: string,
-): SidecarLook["conditions"][number] | undefined {
+): SidecarStatus["conditions"][number] | undefined {
   return conditions.find((condition) => condition.type === type);
 }
 
 /** Whether a condition is known to hold. Pure. */
-export function hasCondition(look: SidecarLook, type: string): boolean {
+export function hasCondition(look: SidecarStatus, type: string): boolean {
   return findCondition(look, type)?.status === "True";
 }
 
 /** Reads the version that the running node reports itself, or whose commit it reports; undefined if it reports none. Pure. */
-export function readReportedVersion({ node }: SidecarLook, ...images: readonly string[]): NodeVersion | undefined {
+export function readReportedVersion({ node }: SidecarStatus, ...images: readonly string[]): NodeVersion | undefined {
   const commits = { ...knownCommits, ...listImageCommits(...images) };
   return node.answers ? identifyProgram(node.binaryVersion, parseBinaryVersion, commits)?.version : undefined;
 }

@@ -4,7 +4,7 @@ import { createKubectlCluster } from "./kubernetes/kubectl.ts";
 import { createKubernetesPlatform } from "./kubernetes/kubernetes-platform.ts";
 import { createPodQueries } from "./kubernetes/pod-queries.ts";
 import { createStackQueries, type StackQueries } from "./node-status.ts";
-import { Refused } from "./refused.ts";
+import { Refused } from "./stack-record.ts";
 import type { StackPlatform } from "./stack-platform.ts";
 import type { StackTarget } from "./stack-target.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SidecarLook } from "./node-status.ts";
+import type { SidecarStatus } from "./node-status.ts";
 import { proveNode, type ProofDependencies } from "./prove-node.ts";
 import { createWorldTime } from "./testing/world-time.ts";
 
@@ -14,7 +14,7 @@ const options = {
 } as const;
 
 /** Builds a sidecar's status of a node that is well, except for the conditions in `missing`. */
-function describeNode(missing: readonly string[] = []): SidecarLook {
+function describeNode(missing: readonly string[] = []): SidecarStatus {
   const types = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"];
   const conditions = types.map((type) => ({
     type,
@@ -28,7 +28,7 @@ function describeNode(missing: readonly string[] = []): SidecarLook {
 const report = async () => "0xold";
 
 /** Proves a node whose sidecar says this, look by look, repeating the last; returns how long it took, too. */
-async function prove(said: readonly SidecarLook[], blockHash: ProofDependencies["blockHash"]) {
+async function prove(said: readonly SidecarStatus[], blockHash: ProofDependencies["blockHash"]) {
   const { clock, advance } = createWorldTime();
   let looks = 0;
   const look = async () => {

@@ -6,7 +6,7 @@ import {
   findCondition,
   hasCondition,
   readReportedVersion,
-  type SidecarLook,
+  type SidecarStatus,
   type StackQueries,
 } from "./node-status.ts";
 import type { NodeBefore } from "./stack-record.ts";
@@ -78,7 +78,7 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
 }
 
 function findSidecarDoubt(
-  said: SidecarLook,
+  said: SidecarStatus,
   reported: NodeVersion | undefined,
   { version, before, mayBeHeld }: ProofOptions,
 ): string | undefined {
@@ -99,7 +99,7 @@ function findSidecarDoubt(
   return `${missing}: ${findCondition(said, missing)?.message ?? "the sidecar says nothing of it yet"}`;
 }
 
-function findChainDoubt(said: SidecarLook, { before }: ProofOptions): string | undefined {
+function findChainDoubt(said: SidecarStatus, { before }: ProofOptions): string | undefined {
   const { height } = said.node;
   if (height === undefined) return "it reports no height";
   return findHeightDoubt(before, height, findCondition(said, "HeightAdvancing")?.reason === "Idle");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitUntil } from "#daemon/time.ts";
 import { createPulumiProcess } from "./pulumi/pulumi-process.ts";
-import { systemProcesses } from "./running-update.ts";
+import { systemProcesses } from "./pulumi/processes.ts";
 
 let directory: string;
 const generousMs = 60_000;

@@ -1,21 +1,9 @@
-import { sendSignal } from "#daemon/process/send-signal.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
-import { readProcessStart } from "./pulumi/process-start.ts";
-import { endProcessTree } from "./pulumi/process-tree.ts";
+import type { Processes } from "./pulumi/processes.ts";
 import { interruptMs } from "./pulumi/pulumi-process.ts";
 import type { StackRecord } from "./stack-record.ts";
-
-/** The processes of this machine. */
-export type Processes = Readonly<{
-  /** Reads when a process was started, as a text that no other process has; undefined if it has ended. */
-  startOf: (pid: number) => Promise<string | undefined>;
-  /** Sends SIGINT. */
-  interrupt: (pid: number) => void;
-  /** Kills it with all its descendants, and waits for their end. */
-  kill: (pid: number) => Promise<void>;
-}>;
 
 export type EndUpdateDependencies = Readonly<{
   processes: Processes;
@@ -27,13 +15,6 @@ export type EndUpdateDependencies = Readonly<{
 
 const killMs = 10_000;
 const lookAgainMs = 1_000;
-
-/** The machine's own processes. */
-export const systemProcesses: Processes = {
-  startOf: readProcessStart,
-  interrupt: (pid) => sendSignal(pid, "SIGINT"),
-  kill: endProcessTree,
-};
 
 /**
  * Makes sure that no `pulumi up` of an earlier run is at work: waits until its time limit, and ends it then. No other step may run

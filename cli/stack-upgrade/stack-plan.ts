@@ -1,13 +1,13 @@
 import type { StackCheck } from "./check-stack.ts";
 import { stackRoute } from "./stack-route.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
-import { describePlatform } from "./platform-words.ts";
-import type { StackPlace } from "./stack-place.ts";
+import { describePlatform } from "./describe-platform.ts";
+import type { DeployedStack } from "./deployed-stack.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
 
 /** Formats the plan of an upgrade for a person to confirm, to be printed after the stack's name. Pure. */
 export function formatStackPlan(
-  place: StackPlace,
+  place: DeployedStack,
   to: UpgradeSide,
   { problems, warnings, copyWords }: Pick<StackCheck, "problems" | "warnings" | "copyWords">,
   { proveMs }: StackRecord["limits"],

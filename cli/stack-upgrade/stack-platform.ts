@@ -1,7 +1,7 @@
 import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import type { NodeAdapter } from "./stopped-node.ts";
-import type { StackPlace } from "./stack-place.ts";
+import type { DeployedStack } from "./deployed-stack.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
 
 /** The engine or cluster of a stack refused, or could not be reached. */
@@ -18,7 +18,7 @@ export class PlatformError extends Error {
 }
 
 /** State of a stack on its engine or cluster; `problems` keep it from an upgrade. */
-export type PlatformLook = Readonly<{
+export type PlatformCheck = Readonly<{
   problems: readonly string[];
   warnings: readonly string[];
   /** Image of Gatehouse that works on the data. */
@@ -44,7 +44,7 @@ export type PlatformPlan = Readonly<{
 }>;
 
 /** Words for the parts of a stack on its platform, in messages. */
-export type PlatformWords = Readonly<{
+export type PlatformDescription = Readonly<{
   /** Name of the node, e.g. of its container. */
   node: string;
   /** Name of the volume or claim that holds its data. */
@@ -63,7 +63,7 @@ export type PlatformWords = Readonly<{
 export type StackPlatform = NodeAdapter &
   Readonly<{
     /** Leaves nothing changed. */
-    look: (place: StackPlace, to: UpgradeSide) => Promise<PlatformLook>;
+    look: (place: DeployedStack, to: UpgradeSide) => Promise<PlatformCheck>;
     /** Starts node and sidecar, if they are stopped, as Pulumi has deployed them. */
     start: (record: StackRecord) => Promise<StageOutcome>;
     /** Removes the copy; the data of a failed version stay. */

@@ -168,3 +168,9 @@ export async function removeRecord(path: string): Promise<void> {
   await rm(path, { force: true });
   await syncDirectory(dirname(path));
 }
+
+/** A refusal, and what to do about it; nothing was changed. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly code = "refused";
+}

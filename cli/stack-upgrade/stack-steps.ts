@@ -1,13 +1,13 @@
 import type { StackQueries } from "./node-status.ts";
 import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import { proveNode } from "./prove-node.ts";
-import { findDeadLock } from "./dead-lock.ts";
+import { updateStack, type UpdateDependencies } from "./stack-update.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { endUpdate, type EndUpdateDependencies } from "./running-update.ts";
 import type { AmendRecord, StackStep, StackSteps } from "./run-stack-upgrade.ts";
-import { describePlatform } from "./platform-words.ts";
+import { describePlatform } from "./describe-platform.ts";
 import { formatRefreshCommand } from "./stack-commands.ts";
-import { buildConfigChange } from "./stack-place.ts";
+import { buildConfigChange } from "./deployed-stack.ts";
 import { PlatformError, type StackPlatform } from "./stack-platform.ts";
 import {
   defaultLimits,
@@ -17,7 +17,6 @@ import {
   type UpgradeSide,
 } from "./stack-record.ts";
 import { copyStopped, restoreStopped, stopToCopy, stopToRestore } from "./stopped-node.ts";
-import { updateStack, type UpdateDependencies } from "./stack-update.ts";
 
 /** Pace of proving a node. */
 export type ProofPace = Readonly<{
@@ -26,7 +25,7 @@ export type ProofPace = Readonly<{
   steadyMs: number;
 }>;
 
-export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi"> &
+export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi" | "processes"> &
   EndUpdateDependencies &
   Readonly<{
     pulumi: Pick<PulumiCli, "setConfig" | "update" | "readState" | "refresh" | "removeLocks">;
@@ -153,7 +152,7 @@ function createUpdate(
           await amend({ update: now, earlierUpdates: begun.slice(-earlierMax) });
           begun.push(now);
         },
-        findDeadLock: (said) => findDeadLock(said, begun, { processes }),
+        begun,
         onLocked: () => amend({ waitsFor: "lock" }),
       },
       dependencies,

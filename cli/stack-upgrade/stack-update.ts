@@ -4,9 +4,13 @@ import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import type { PulumiCli, PulumiUpdate } from "./pulumi/pulumi-cli.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatCancelCommand, type CommandPlace } from "./stack-commands.ts";
+import { hostname } from "node:os";
+import type { Processes } from "./pulumi/processes.ts";
+import type { StackRecord } from "./stack-record.ts";
 
 export type UpdateDependencies = Readonly<{
   pulumi: Pick<PulumiCli, "update" | "removeLocks">;
+  processes: Pick<Processes, "startOf">;
   say: (line: string) => void;
   clock: Pick<Clock, "monotonicMs">;
   pause: Pause;
@@ -33,8 +37,8 @@ export type UpdateOptions = Pick<CommandPlace, "stack" | "directory"> &
     removeStrays: (said: string) => Promise<number>;
     /** Called when the stack is found locked, before waiting for it. */
     onLocked: () => Promise<void>;
-    /** Finds the process of a lock whose update has ended, in Pulumi's words; see dead-lock.ts. */
-    findDeadLock: (said: string) => Promise<number | undefined>;
+    /** Updates that this upgrade has begun so far, some of which may have been killed. */
+    begun: readonly BegunUpdate[];
   }>;
 
 /**
@@ -42,8 +46,8 @@ export type UpdateOptions = Pick<CommandPlace, "stack" | "directory"> &
  * and resources of the node that Pulumi does not know.
  */
 export async function updateStack(
-  { withinMs, removeStrays, onBegin, onLocked, findDeadLock, ...place }: UpdateOptions,
-  { pulumi, say, clock, pause, signal }: UpdateDependencies,
+  { withinMs, removeStrays, onBegin, onLocked, begun, ...place }: UpdateOptions,
+  { pulumi, processes, say, clock, pause, signal }: UpdateDependencies,
 ): Promise<StageOutcome> {
   const untilMs = clock.monotonicMs() + lockedWithinMs;
   for (let cleanings = 0, deadLocks = 0; ;) {
@@ -52,7 +56,7 @@ export async function updateStack(
       return { kind: "done" };
     } catch (error) {
       if (!(error instanceof PulumiError)) throw error;
-      const holder = deadLocks < deadLocksMax ? await findDeadLock(error.said) : undefined;
+      const holder = deadLocks < deadLocksMax ? await findDeadLock(error.said, begun, { processes }) : undefined;
       if (holder !== undefined) {
         deadLocks += 1;
         say(
@@ -75,4 +79,28 @@ export async function updateStack(
 
 function explainLock(place: Pick<CommandPlace, "stack" | "directory">): string {
   return `the stack is locked by another update. Wait for its end; if it was killed, see that none runs and say: ${formatCancelCommand(place)}`;
+}
+
+/** A lock as a self-managed backend reports it: one line each. */
+const lockLine = /: created by \S+@(\S+) \(pid (\d+)\) at /g;
+const lockCount = /currently locked by (\d+) lock/;
+
+/** A `pulumi up` that this upgrade has begun. */
+type BegunUpdate = NonNullable<StackRecord["update"]>;
+
+/**
+ * Finds the process that left the stack locked, in the error of a `pulumi up` that was refused: an update that this upgrade itself began on
+ * this machine, and that has ended. Undefined if anybody else has a lock, or if that can't be determined.
+ */
+async function findDeadLock(
+  said: string,
+  begun: readonly BegunUpdate[],
+  { processes }: Readonly<{ processes: Pick<Processes, "startOf"> }>,
+): Promise<number | undefined> {
+  const locks = [...said.matchAll(lockLine)].map(([, host, pid]) => ({ host, pid: Number(pid) }));
+  const [lock] = locks;
+  if (lock === undefined || locks.length > 1 || Number(lockCount.exec(said)?.[1]) !== 1) return undefined;
+  const own = begun.find(({ pid }) => pid === lock.pid);
+  if (own === undefined || lock.host !== hostname()) return undefined;
+  return (await processes.startOf(own.pid)) === own.startedAt ? undefined : own.pid;
 }

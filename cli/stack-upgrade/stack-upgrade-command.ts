@@ -9,15 +9,8 @@ import { findCurrentContext } from "./kubernetes/kubectl.ts";
 import { explainOtherBackend } from "./pulumi/pulumi-backend.ts";
 import { createPulumiCli, type PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { createPulumiProcess, PulumiError } from "./pulumi/pulumi-process.ts";
-import { Refused } from "./refused.ts";
-import { systemProcesses, type Processes } from "./running-update.ts";
-import { runStackUpgrade, type RunResult } from "./run-stack-upgrade.ts";
-import { formatContinueCommand } from "./stack-commands.ts";
-import { lockStack } from "./stack-lock.ts";
-import type { RequestedVersion } from "./stack-place.ts";
-import { describeRecord, formatEnd } from "./stack-plan.ts";
-import { PlatformError, type StackPlatform } from "./stack-platform.ts";
 import {
+  Refused,
   findRecordPath,
   readRecord,
   RecordError,
@@ -26,6 +19,13 @@ import {
   type StackLimits,
   type StackRecord,
 } from "./stack-record.ts";
+import { systemProcesses, type Processes } from "./pulumi/processes.ts";
+import { runStackUpgrade, type RunResult } from "./run-stack-upgrade.ts";
+import { formatContinueCommand } from "./stack-commands.ts";
+import { lockStack } from "./stack-lock.ts";
+import type { RequestedVersion } from "./deployed-stack.ts";
+import { describeRecord, formatEnd } from "./stack-plan.ts";
+import { PlatformError, type StackPlatform } from "./stack-platform.ts";
 import { urlOnKubernetes, type StackTarget } from "./stack-target.ts";
 import { createStackSteps, type StackStepsDependencies } from "./stack-steps.ts";
 

@@ -1,18 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { syncDirectory } from "#daemon/files/atomic-file.ts";
+import { canClone } from "#daemon/files/clone.ts";
 import { hasRoomFor, readDiskSpace } from "#daemon/files/disk-space.ts";
-import {
-  canClone,
-  copyTree,
-  flushTree,
-  isThere,
-  makeMark,
-  measureTree,
-  listNames,
-  readIfThere,
-  syncDirectory,
-} from "./workspace-files.ts";
+import { syncTree } from "#daemon/files/sync-tree.ts";
+import { copyTree, isThere, makeMark, measureTree, listNames, readIfThere } from "./workspace-files.ts";
 
 /**
  * Copies a node's data on its volume, and restores them; runs in a separate container with the volume. Imports little more than Node's own
@@ -87,7 +80,7 @@ async function copyKept(from: string, volume: string, id: string): Promise<void>
 
 /** Flushes the data of a node that does not run to disk, so that a snapshot contains them. */
 export async function flushWorkspace(volume: string): Promise<void> {
-  for (const name of kept) await flushTree(join(volume, name));
+  for (const name of kept) if (await isThere(join(volume, name))) await syncTree(join(volume, name));
   await syncDirectory(volume);
 }
 

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import {
   chmod,
@@ -11,10 +10,11 @@ import {
   readdir,
   readFile,
   readlink,
-  rm,
   symlink,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { syncDirectory } from "#daemon/files/atomic-file.ts";
+import { isNoClone } from "#daemon/files/clone.ts";
 import { hasRoomFor, readDiskSpace } from "#daemon/files/disk-space.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
@@ -75,50 +75,11 @@ export async function measureTree(path: string): Promise<number> {
   return bytes;
 }
 
-/** Flushes a tree to disk. */
-export async function flushTree(path: string): Promise<void> {
-  const stats = await lstat(path).catch(skipMissing);
-  if (stats?.isDirectory() === true) for (const name of await listNames(path)) await flushTree(join(path, name));
-  if (stats?.isDirectory() !== true && stats?.isFile() !== true) return;
-  await using opened = await open(path, "r");
-  await opened.sync();
-}
-
-/** Whether the file system of a directory clones files; tries it with one, because file systems don't report it. */
-export async function canClone(volume: string): Promise<boolean> {
-  const probe = join(volume, `.gatehouse-clone-${randomUUID()}`);
-  try {
-    await using file = await open(probe, "wx", 0o600);
-    await file.writeFile("probe");
-    await copyFile(probe, `${probe}.copy`, constants.COPYFILE_FICLONE_FORCE);
-    return true;
-  } catch (error) {
-    if (isNoClone(error)) return false;
-    throw error;
-  } finally {
-    await rm(probe, { force: true });
-    await rm(`${probe}.copy`, { force: true });
-  }
-}
-
-/** Error codes of a file system that can't clone a file, or not now: ZFS can't before it has written the file. */
-const noClone: ReadonlySet<string> = new Set("ENOTSUP EOPNOTSUPP ENOSYS EXDEV EINVAL ENOTTY EAGAIN".split(" "));
-
-function isNoClone(error: unknown): boolean {
-  return noClone.has((error as NodeJS.ErrnoException).code ?? "");
-}
-
 /** Creates an empty file on disk as the mark that something is done. */
 export async function makeMark(path: string): Promise<void> {
   await using file = await open(path, "w", 0o600);
   await file.sync();
   await syncDirectory(dirname(path));
-}
-
-/** Flushes changed names in a directory to disk. */
-export async function syncDirectory(path: string): Promise<void> {
-  await using directory = await open(path, "r");
-  await directory.sync();
 }
 
 /** Whether something of that name exists, including a broken link. */

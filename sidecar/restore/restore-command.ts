@@ -31,7 +31,7 @@ import {
   stripQuery,
   type DownloadDependencies,
 } from "./download-archive.ts";
-import { syncTree } from "./sync-tree.ts";
+import { syncTree } from "#daemon/files/sync-tree.ts";
 import { unpackArchive } from "./unpack-archive.ts";
 
 /** Sources of the settings. `json`: prints one JSON document, and the log to standard error. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPulumiCli } from "../../cli/stack-upgrade/pulumi/pulumi-cli.ts";
 import { createPulumiProcess, type PulumiError } from "../../cli/stack-upgrade/pulumi/pulumi-process.ts";
-import { readProcessStart } from "../../cli/stack-upgrade/pulumi/process-start.ts";
+import { readProcessStart } from "../../cli/stack-upgrade/pulumi/processes.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 let directory: string;

@@ -4,7 +4,7 @@ import type { StackRecord } from "../stack-record.ts";
 import type { DockerTarget } from "../stack-target.ts";
 import { buildNames } from "./docker-names.ts";
 import { EngineError, type Engine } from "./engine.ts";
-import { lookAtDocker } from "./look-at-docker.ts";
+import { checkDocker } from "./check-docker.ts";
 import { describePendingCreations } from "./pending-creations.ts";
 import { createDockerNode } from "./docker-node.ts";
 import { formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
@@ -24,7 +24,7 @@ export function createDockerPlatform(
 ): StackPlatform {
   const discard = (record: StackRecord) => formatDiscardCommand({ ...record, engine: address });
   return {
-    look: ({ prefix }, { image }) => lookAtDocker({ prefix, address }, image, engine),
+    look: ({ prefix }, { image }) => checkDocker({ prefix, address }, image, engine),
     ...createDockerNode(engine),
     start: (record) => startBoth(record, engine),
     removeCopy: (record) => removeCopy(record, { engine, discard }),

@@ -8,7 +8,7 @@ import {
 } from "#daemon/http/docker-engine.ts";
 import { requestFailureCode } from "#daemon/http/send-request.ts";
 import { PlatformError } from "../stack-platform.ts";
-import { explainJobEnd } from "../workspace-program.ts";
+import { explainJobEnd } from "../workspace-report.ts";
 
 /** The engine refused, or could not be reached. */
 export class EngineError extends PlatformError {

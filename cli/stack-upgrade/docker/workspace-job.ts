@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { ownerLabel, type Engine } from "./engine.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
-import { volumePlace, workspaceProgram } from "../workspace-program.ts";
+import { volumePlace, workspaceProgram } from "../workspace-report.ts";
 import { buildNames } from "./docker-names.ts";
 
 /** Actions of a job on a node's volume. */

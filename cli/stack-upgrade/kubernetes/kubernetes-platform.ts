@@ -3,9 +3,9 @@ import { pause as pauseForReal, type Pause } from "#daemon/time.ts";
 import type { StackPlatform } from "../stack-platform.ts";
 import type { KubernetesTarget } from "../stack-target.ts";
 import type { Cluster } from "./cluster.ts";
-import { formatDiscardCommand } from "./discard-command.ts";
+import { formatDiscardCommand } from "./work-pod.ts";
 import { names } from "./kubernetes-names.ts";
-import { lookAtCluster } from "./look-at-cluster.ts";
+import { checkCluster } from "./check-cluster.ts";
 import { scaleUp, type ScaleDependencies } from "./scale-node.ts";
 import { createKubernetesNode, removeCopy } from "./kubernetes-node.ts";
 import { findNodeImage, findNodePod, findNodeUser, findWorkload, requireWorkload } from "./workload.ts";
@@ -21,7 +21,7 @@ export function createKubernetesPlatform(
 ): StackPlatform {
   const dependencies: ScaleDependencies = { cluster, clock, pause };
   return {
-    look: ({ prefix }) => lookAtCluster({ prefix, target }, dependencies),
+    look: ({ prefix }) => checkCluster({ prefix, target }, dependencies),
     ...createKubernetesNode(target, dependencies),
     start: async () => {
       await scaleUp(dependencies);

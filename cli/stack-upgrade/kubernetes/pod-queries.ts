@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { looked, type StackQueries } from "../node-status.ts";
-import { explainMissingProgram } from "../workspace-program.ts";
+import { explainMissingProgram } from "../workspace-report.ts";
 import { ClusterError, type Cluster } from "./cluster.ts";
 import { names } from "./kubernetes-names.ts";
 

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import type { StackRecord } from "../stack-record.ts";
-import { explainJobEnd, volumePlace, workspaceProgram } from "../workspace-program.ts";
+import { explainJobEnd, volumePlace, workspaceProgram } from "../workspace-report.ts";
 import { ClusterError, type ClusterObject } from "./cluster.ts";
 import { names, upgradeLabel } from "./kubernetes-names.ts";
 import { lookAgainMs, type ScaleDependencies } from "./scale-node.ts";
 import { findNodeUser, requireWorkload } from "./workload.ts";
+import { formatKubectlCommand } from "../stack-commands.ts";
+import type { KubernetesTarget } from "../stack-target.ts";
 
 /** A pod that works on the node's claim; `action` and `more` are arguments of its program, around the path of the claim. */
 export type WorkPod = Readonly<{
@@ -190,4 +192,16 @@ export function buildWorkSpec({ prefix, toolImage, user }: WorkPlace, pod: WorkP
 function buildPodAffinity(matchLabels: Readonly<Record<string, string>>) {
   const term = { labelSelector: { matchLabels }, topologyKey: "kubernetes.io/hostname" };
   return { requiredDuringSchedulingIgnoredDuringExecution: [term] };
+}
+
+const withinMs = 600_000;
+
+/** Formats the command that removes everything an upgrade has left on the node's claim. Pure. */
+export function formatDiscardCommand(target: KubernetesTarget, place: WorkPlace & Readonly<{ id: string }>): string {
+  const name = `${names.job}-discard`;
+  const { id } = place;
+  const spec = buildWorkSpec(place, { name, owner: id, action: "discard", more: [id], onNodeOfPods: true, withinMs });
+  const overrides = JSON.stringify({ apiVersion: "v1", spec });
+  const options = ["--rm", "--attach", "--restart=Never", `--image=${place.toolImage}`, `--overrides=${overrides}`];
+  return formatKubectlCommand(target, "run", name, ...options);
 }

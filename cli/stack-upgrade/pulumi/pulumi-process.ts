@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Writable } from "node:stream";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
-import { endProcessTree } from "./process-tree.ts";
+import { endProcessTree } from "./processes.ts";
 import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";
 
 /** Failure of Pulumi; the message has its own words, in which it hides secrets itself. */

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { identifyBackend } from "../pulumi/pulumi-backend.ts";
 import type { PulumiCli } from "../pulumi/pulumi-cli.ts";
 import { PulumiError } from "../pulumi/pulumi-process.ts";
-import type { Processes } from "../running-update.ts";
+import type { Processes } from "../pulumi/processes.ts";
 import { names, startContainer, tickMs, type WorldParts } from "./world-state.ts";
 import { deployWorld } from "./world-cluster.ts";
 import type { TaskStep } from "./world-time.ts";

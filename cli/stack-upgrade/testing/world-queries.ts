@@ -1,4 +1,4 @@
-import type { SidecarLook, StackQueries } from "../node-status.ts";
+import type { SidecarStatus, StackQueries } from "../node-status.ts";
 import { names, newImage, oldBlock, type WorldParts } from "./world-state.ts";
 
 /** Creates the queries of a world, answered by its sidecar and node. */
@@ -13,7 +13,7 @@ export function createWorldQueries({ state, newVersion, time, meet }: WorldParts
       const answers = node?.running === true && !(isNew && newVersion === "silent") && !isQuiet;
       const binaryVersion = isNew && newVersion !== "another version" ? "0.17.0" : "0.16.2";
       const types = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"];
-      const said: SidecarLook = {
+      const said: SidecarStatus = {
         node: { answers, height: 101 + state.looks, ...(newVersion === "reports no version" ? {} : { binaryVersion }) },
         conditions: types.map((type) => ({ type, status: answers ? "True" : "False", reason: "Said", message: type })),
       };

@@ -17,7 +17,7 @@ import {
   type NodeIdentity,
 } from "../state/node-identity.ts";
 import { compareCopies, hasActed, oldStateDirectory, takeOldState } from "./old-state.ts";
-import { formatHolder, createProcessLock, type LockHolder } from "../state/process-lock.ts";
+import { formatHolder, createProcessLock, type LockHolder } from "#daemon/files/process-lock.ts";
 import { requireWorkspace } from "./misnamed-workspace.ts";
 import { findNodeDifferences, isUnread, type NodeDifference } from "./same-node.ts";
 import { chooseStatePlace, mayWrite } from "../state/state-place.ts";

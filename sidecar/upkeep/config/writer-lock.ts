@@ -1,7 +1,12 @@
 import { realpathSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { formatHolder, createProcessLock, type ProcessLock, type ProcessLockResult } from "../state/process-lock.ts";
+import {
+  formatHolder,
+  createProcessLock,
+  type ProcessLock,
+  type ProcessLockResult,
+} from "#daemon/files/process-lock.ts";
 
 /** Outcome of taking the right to write a file. */
 type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "CannotLock"; message: string }>;

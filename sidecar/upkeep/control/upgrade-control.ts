@@ -3,7 +3,7 @@ import {
   requestUpgrade,
   cancelUpgrade,
   type RequestUpgradeDependencies,
-} from "../upgrade/request-upgrade.ts";
+} from "../upgrade/begin-upgrade.ts";
 import type { ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import type { CancelAnswer, ControlView, RestoreBody, UpgradeAnswer, UpgradeBody } from "./control-answers.ts";
 

@@ -1,7 +1,11 @@
 import type { EventLog } from "#status/event-log.ts";
+import { rollBack } from "../../upgrade/next-stage.ts";
+import type { UpgradeRequest } from "./check-release.ts";
+import { checkRestore } from "./check-restore.ts";
 import { findObstacles, type WhyNotNowDependencies } from "./check-node.ts";
-import type { UpgradeCheck } from "./check-upgrade.ts";
-import type { ObservedUpgrade } from "./upgrade-observation.ts";
+import { checkUpgrade, type CheckUpgradeDependencies, type UpgradeCheck } from "./check-upgrade.ts";
+import { formatUpgrade, formatUpgradeSubject, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { upgradeRoute } from "./upgrade-route.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
 /** Answer to a requested upgrade: `refused` for the problems of its plan, `another` if it is not the one that was shown. */
@@ -10,6 +14,8 @@ export type BegunUpgrade = Readonly<{
   plan: UpgradePlan;
   beganMs?: number;
 }>;
+
+type SeenUpgrade = Readonly<{ upgrade: ObservedUpgrade }>;
 
 export type BeginUpgradeDependencies = WhyNotNowDependencies & Readonly<{ wake: () => void; events: EventLog }>;
 
@@ -22,7 +28,7 @@ export type BeginUpgradeDependencies = WhyNotNowDependencies & Readonly<{ wake: 
 export function beginUpgrade(
   { plan, record }: UpgradeCheck,
   digest: string | undefined,
-  seen: Readonly<{ upgrade: ObservedUpgrade }>,
+  seen: SeenUpgrade,
   dependencies: BeginUpgradeDependencies,
 ): BegunUpgrade {
   if (record === undefined) return { result: "refused", plan };
@@ -55,4 +61,53 @@ export function beginUpgrade(
   seen.upgrade.note({ record, agreedMs: record.beganMs });
   dependencies.wake();
   return { result: "begun", plan, beganMs: record.beganMs };
+}
+
+/** Upgrade that a person requests; without the digest of a plan they only look. */
+export type RequestedUpgrade = UpgradeRequest & Readonly<{ digest?: string | undefined }>;
+
+export type RequestUpgradeDependencies = CheckUpgradeDependencies & BeginUpgradeDependencies;
+
+/** Shows an upgrade, or begins it if it is still the one that was shown. */
+export async function requestUpgrade(
+  { digest, ...request }: RequestedUpgrade,
+  seen: SeenUpgrade,
+  dependencies: RequestUpgradeDependencies,
+): Promise<BegunUpgrade> {
+  return beginUpgrade(await checkUpgrade(request, dependencies), digest, seen, dependencies);
+}
+
+/** Withdraws an upgrade for which the node was not stopped yet, or takes note that it was given up. Returns its description; undefined if there is none. */
+export function cancelUpgrade(
+  { upgrade }: SeenUpgrade,
+  { state, events, clock, wake }: Pick<RequestUpgradeDependencies, "state" | "events" | "clock" | "wake">,
+): Readonly<{ words: string }> | undefined {
+  const record = state.upgrade.get();
+  const isCopying = record?.end === undefined && record?.stage === "pre-copying";
+  const isUnread = record?.end === "given-up" && record.isWithdrawn !== true;
+  if (record === undefined || !(isCopying || isUnread)) return undefined;
+  const by = "gatehouse upgrade --cancel";
+  const withdrawn = isCopying
+    ? { ...rollBack(record, `it was withdrawn (${by})`, clock.wallMs(), upgradeRoute), isWithdrawn: true }
+    : { ...record, isWithdrawn: true };
+  state.atomically(() => {
+    state.upgrade.set(withdrawn);
+    events.add("upgrade", `${formatUpgradeSubject(record)} is withdrawn.`, undefined, { by, outcome: "success" });
+  });
+  upgrade.note({ record: withdrawn, trouble: undefined });
+  upgrade.now().preCopying?.end();
+  wake();
+  return { words: formatUpgrade(record) };
+}
+
+/** Restore of the node's data that a person requests; without the digest of a plan they only look. */
+export type RequestedRestore = Readonly<{ snapshot?: string | undefined; digest?: string | undefined }>;
+
+/** Shows a restore of the node's data, or begins it if it is still the one that was shown. */
+export async function requestRestore(
+  { snapshot, digest }: RequestedRestore,
+  seen: SeenUpgrade,
+  dependencies: CheckUpgradeDependencies & BeginUpgradeDependencies,
+): Promise<BegunUpgrade> {
+  return beginUpgrade(await checkRestore(snapshot, dependencies), digest, seen, dependencies);
 }

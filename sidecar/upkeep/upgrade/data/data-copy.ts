@@ -6,7 +6,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { within } from "#daemon/time.ts";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
-import { syncTree } from "../../../restore/sync-tree.ts";
+import { syncTree } from "#daemon/files/sync-tree.ts";
 import type { SnapshotMethod, UpgradeStore } from "../../state/upgrade-record.ts";
 
 /** Values of `--reflink` of `cp` (GNU coreutils) by method; with `rsync`, only for a snapshot that is restored, as nothing writes to it. */

@@ -1,7 +1,7 @@
-import { realpath, rm, stat, writeFile, readFile } from "node:fs/promises";
+import { realpath, stat, readFile } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
-import { randomUUID } from "node:crypto";
 import { runProcess } from "#daemon/process/bounded-process.ts";
+import { canClone } from "#daemon/files/clone.ts";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { dataPathKey, readNodeValues } from "#node/conf/node-values.ts";
@@ -91,29 +91,9 @@ export async function measureCopy(
   return {
     bytes: Number.parseInt(measured.output, 10),
     freeBytes,
-    isCloned: await canClone(path, signal),
-  };
-}
-
-async function canClone(path: string, signal: AbortSignal): Promise<boolean> {
-  const probe = join(dirname(path), `.gatehouse-clone-${randomUUID()}`);
-  try {
-    await writeFile(probe, "x".repeat(4_096));
-    const command = ["cp", "--reflink=always", "--", probe, `${probe}.copy`] as const;
-    const tried = await runProcess({
-      command: [...command],
-      directory: "/",
-      timeoutMs: 5_000,
-      outputLimitBytes: 4_096,
-      signal,
-    });
-    return tried.ok;
-  } catch {
     // If nothing can be written next to the data, no copy can be made either: the copy itself reports that.
-    return false;
-  } finally {
-    for (const file of [probe, `${probe}.copy`]) await rm(file, { force: true }).catch(() => undefined);
-  }
+    isCloned: await canClone(dirname(path)).catch(() => false),
+  };
 }
 
 type DataBoundsDependencies = Readonly<{

@@ -4,7 +4,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { clearTree } from "../../../restore/restore-place.ts";
-import { syncTree } from "../../../restore/sync-tree.ts";
+import { syncTree } from "#daemon/files/sync-tree.ts";
 import { unpackArchive } from "../../../restore/unpack-archive.ts";
 import type { UpgradeRecord, UpgradeStore } from "../../state/upgrade-record.ts";
 import { copyStores, findFreeName, isThere, removeCopy, type CopyOptions } from "./data-copy.ts";

@@ -2,17 +2,16 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { hasRoomFor } from "#daemon/files/disk-space.ts";
 import { formatKubectlCommand } from "../stack-commands.ts";
-import type { PlatformLook } from "../stack-platform.ts";
+import type { PlatformCheck } from "../stack-platform.ts";
 import type { KubernetesTarget } from "../stack-target.ts";
-import { explainCopy, formatSize, listLeftovers, parseVolumeLook } from "../workspace-look.ts";
+import { explainCopy, formatSize, listLeftovers, parseVolumeReport } from "../workspace-report.ts";
 import { findClaim, listUpgradeSnapshots, type NodeClaim } from "./claim-snapshot.ts";
 import { ClusterError, type Cluster } from "./cluster.ts";
 import { findMissingRights } from "./cluster-rights.ts";
-import { formatDiscardCommand } from "./discard-command.ts";
+import { formatDiscardCommand, runWorkPod, type WorkPlace } from "./work-pod.ts";
 import { names, podFinalizer, snapshotGroup } from "./kubernetes-names.ts";
 import type { ScaleDependencies } from "./scale-node.ts";
 import { findNodeImage, findNodePod, findNodeUser, findWorkload, type NodePod, type Workload } from "./workload.ts";
-import { runWorkPod, type WorkPlace } from "./work-pod.ts";
 
 type KubernetesPlace = Readonly<{ prefix: string; target: KubernetesTarget }>;
 
@@ -20,7 +19,7 @@ type KubernetesPlace = Readonly<{ prefix: string; target: KubernetesTarget }>;
 const lookMs = 300_000;
 
 /** Checks a stack's node, claim, rights and snapshots; leaves nothing changed. */
-export async function lookAtCluster(place: KubernetesPlace, dependencies: ScaleDependencies): Promise<PlatformLook> {
+export async function checkCluster(place: KubernetesPlace, dependencies: ScaleDependencies): Promise<PlatformCheck> {
   const { cluster } = dependencies;
   const { target } = place;
   const missing = await findMissingRights(target.namespace, cluster);
@@ -33,13 +32,13 @@ export async function lookAtCluster(place: KubernetesPlace, dependencies: ScaleD
   ];
   const [toolImage, user] = [findToolImage(workload), workload && findNodeUser(workload)];
   if (problems.length > 0 || toolImage === undefined || user === undefined) return refuse(problems);
-  const data = await lookAtData({ ...place, toolImage, user }, dependencies);
+  const data = await checkData({ ...place, toolImage, user }, dependencies);
   return data.conf === undefined && data.problems.length > 0 ? refuse(data.problems) : { ...data, toolImage };
 }
 
 const nothing = { warnings: [], toolImage: undefined, conf: undefined, copyWords: "", clones: false } as const;
 
-function refuse(problems: readonly string[]): PlatformLook {
+function refuse(problems: readonly string[]): PlatformCheck {
   return { ...nothing, problems };
 }
 
@@ -148,10 +147,10 @@ async function findDriverProblems(
   ];
 }
 
-async function lookAtData(
+async function checkData(
   place: KubernetesPlace & WorkPlace,
   dependencies: ScaleDependencies,
-): Promise<Omit<PlatformLook, "toolImage">> {
+): Promise<Omit<PlatformCheck, "toolImage">> {
   let printed: string;
   const own = randomBytes(4).toString("hex");
   const pod = {
@@ -168,7 +167,7 @@ async function lookAtData(
     if (!(error instanceof ClusterError)) throw error;
     return { ...nothing, problems: [`the node's data can't be looked at: ${error.message}`] };
   }
-  const found = parseVolumeLook(printed, names.claim);
+  const found = parseVolumeReport(printed, names.claim);
   const { bytes, conf, copies } = found;
   return {
     conf,

@@ -2,8 +2,8 @@ import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { keepPrivate } from "#daemon/files/atomic-file.ts";
-import { readRegularText } from "#daemon/files/regular-file.ts";
+import { keepPrivate } from "./atomic-file.ts";
+import { readRegularText } from "./regular-file.ts";
 
 const lockHolder = z.object({ pid: z.int(), host: z.string(), since: z.string(), node: z.string() });
 
@@ -40,7 +40,7 @@ const full = 13;
 /**
  * Creates a lock: an exclusive SQLite transaction that writes to a file, since one on a file that this user may only read locks nothing. The operating
  * system releases it when the process ends, however it ends, so a crash leaves nothing to clean up. The holder is named next to it in
- * `<lockPath>.json`; `node` is the node.conf that it is held for.
+ * `<lockPath>.json`; `node` is what it is held for, as the node.conf of a sidecar.
  */
 export function createProcessLock(lockPath: string, node: string): ProcessLock {
   const holderPath = `${lockPath}.json`;

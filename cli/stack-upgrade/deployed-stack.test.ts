@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { buildConfigChange, decideNewSide, readStackPlace } from "./stack-place.ts";
+import { buildConfigChange, decideNewSide, readDeployedStack } from "./deployed-stack.ts";
 
 const outputs = {
   urls: {
@@ -13,7 +13,7 @@ const config = {
   "gatehouse:signerPrivateKey": undefined,
 };
 const read = (more: Readonly<Record<string, string>> = {}, reported: unknown = outputs) =>
-  readStackPlace("acme/gatehouse/prod", { config: { ...config, ...more }, outputs: reported, statusUrl: undefined });
+  readDeployedStack("acme/gatehouse/prod", { config: { ...config, ...more }, outputs: reported, statusUrl: undefined });
 
 describe("where a stack runs", () => {
   it("is read from its configuration and outputs", () => {
@@ -42,7 +42,7 @@ describe("where a stack runs", () => {
     const named = { ...more, "gatehouse:kubernetesContext": "production" };
     expect(read(named, reported).target).toMatchObject({ context: "production" });
     const asked = { config: { ...config, ...more }, outputs: reported, statusUrl: "http://127.0.0.1:9600" };
-    expect(() => readStackPlace("prod", asked)).toThrow("--url is for stacks on Docker");
+    expect(() => readDeployedStack("prod", asked)).toThrow("--url is for stacks on Docker");
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { open, opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { syncDirectory } from "#daemon/files/atomic-file.ts";
+import { syncDirectory } from "./atomic-file.ts";
 
 /** Files that are synced at a time; the disk orders their writes. */
 const concurrentFiles = 16;
@@ -11,10 +11,10 @@ const concurrentFiles = 16;
  *
  * @throws the file system's own error, or the signal's reason.
  */
-export async function syncTree(directory: string, signal: AbortSignal): Promise<void> {
+export async function syncTree(directory: string, signal?: AbortSignal): Promise<void> {
   const files: string[] = [];
   for await (const entry of await opendir(directory)) {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     const path = join(directory, entry.name);
     if (entry.isDirectory()) await syncTree(path, signal);
     // Nothing else has content; a socket can't be opened, and opening a named pipe blocks.

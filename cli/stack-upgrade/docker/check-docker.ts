@@ -1,7 +1,7 @@
 import { hasRoomFor } from "#daemon/files/disk-space.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
-import type { PlatformLook } from "../stack-platform.ts";
-import { explainCopy, formatSize, listLeftovers, parseVolumeLook } from "../workspace-look.ts";
+import type { PlatformCheck } from "../stack-platform.ts";
+import { explainCopy, formatSize, listLeftovers, parseVolumeReport } from "../workspace-report.ts";
 import { buildNames } from "./docker-names.ts";
 import type { Engine, EngineContainer } from "./engine.ts";
 import { formatDiscardCommand, lookAtVolume } from "./workspace-job.ts";
@@ -10,10 +10,10 @@ import { formatDiscardCommand, lookAtVolume } from "./workspace-job.ts";
 type DockerPlace = Readonly<{ prefix: string; address: string }>;
 
 /** Checks a stack's containers and volume; leaves nothing changed. */
-export async function lookAtDocker(place: DockerPlace, image: string, engine: Engine): Promise<PlatformLook> {
+export async function checkDocker(place: DockerPlace, image: string, engine: Engine): Promise<PlatformCheck> {
   const containers = await findContainers(place, engine);
   const { toolImage } = containers;
-  const data = toolImage === undefined ? undefined : await lookAtData({ ...place, toolImage }, engine);
+  const data = toolImage === undefined ? undefined : await checkData({ ...place, toolImage }, engine);
   const isPulled = (await engine.findImage(image)) !== undefined;
   return {
     problems: [...containers.problems, ...(data?.problems ?? [])],
@@ -54,9 +54,9 @@ function* findContainerProblems(
   else if (!container.State.Running) yield `${name} does not run`;
 }
 
-async function lookAtData(place: DockerPlace & Readonly<{ toolImage: string }>, engine: Engine) {
+async function checkData(place: DockerPlace & Readonly<{ toolImage: string }>, engine: Engine) {
   const { volume } = buildNames(place);
-  const found = parseVolumeLook(await lookAtVolume(place, { engine }), volume);
+  const found = parseVolumeReport(await lookAtVolume(place, { engine }), volume);
   const { bytes, freeBytes, clones, copies, conf } = found;
   const size = formatSize(bytes);
   const discard = (id: string) => formatDiscardCommand({ ...place, engine: place.address, id });

@@ -12,14 +12,14 @@ const shape = z.object({
 });
 
 /** A job's findings on a node's volume. */
-export type VolumeLook = Readonly<z.output<typeof shape>>;
+export type VolumeReport = Readonly<z.output<typeof shape>>;
 
 /**
  * Parses the output of a job that looked at a volume.
  *
  * @throws {PlatformError} if it is something else.
  */
-export function parseVolumeLook(printed: string, volume: string): VolumeLook {
+export function parseVolumeReport(printed: string, volume: string): VolumeReport {
   const { data } = shape.safeParse(parseJson(printed));
   if (data !== undefined) return data;
   throw new PlatformError(`the look at ${volume} printed something else than expected`, false);
@@ -31,7 +31,7 @@ export function formatSize(bytes: number): string {
 }
 
 /** Lists warnings about leftovers of earlier upgrades on a volume, other than copies. Pure. */
-export function listLeftovers({ leftovers, copies }: VolumeLook, volume: string): readonly string[] {
+export function listLeftovers({ leftovers, copies }: VolumeReport, volume: string): readonly string[] {
   return leftovers
     .filter((id) => !copies.includes(id))
     .map((id) => `${volume} still holds .gatehouse-upgrade/${id} of an earlier upgrade`);
@@ -40,4 +40,28 @@ export function listLeftovers({ leftovers, copies }: VolumeLook, volume: string)
 /** Says what to do about an existing copy. Pure. */
 export function explainCopy(holder: string, command: string): string {
   return `${holder} holds the copy of an upgrade that is not over: go on with it where it was begun (--continue); or, if it is of no use any more, remove it: ${command}`;
+}
+
+/** Program in Gatehouse's image that works on a node's volume. */
+export const workspaceProgram = "/app/cli/stack-upgrade/workspace-copy.main.ts";
+
+/** Path of the volume in a job's container. */
+export const volumePlace = "/volume";
+
+/** Node's message about a missing program. */
+const missingModule = "Cannot find module";
+
+/** Says what to do if the output shows that the image lacks a program; undefined if it does not. Pure. */
+export function explainMissingProgram(printed: string, program: string): string | undefined {
+  if (!printed.includes(missingModule)) return undefined;
+  return `the stack's image of Gatehouse is of an earlier release, without ${program}: run pulumi up with this release first`;
+}
+
+/** Explains by its output why a job failed. Pure. */
+export function explainJobEnd(
+  name: string,
+  { status, printed, program }: Readonly<{ status: number | string; printed: string; program: string }>,
+): string {
+  const missing = explainMissingProgram(printed, program);
+  return missing ?? `${name} ended with status ${status}: ${printed.trim().split("\n").at(-1) ?? ""}`;
 }

@@ -6,7 +6,7 @@ import type { UpgradeSide } from "./stack-record.ts";
 import { urlOnKubernetes, type DockerTarget, type KubernetesTarget, type StackTarget } from "./stack-target.ts";
 
 /** A deployed stack as its configuration and outputs describe it. */
-export type StackPlace = Readonly<{
+export type DeployedStack = Readonly<{
   stack: string;
   project: string;
   prefix: string;
@@ -33,10 +33,10 @@ const defaultNamespace = "gatehouse";
  * @param statusUrl URL of its sidecar, in place of the stack's output.
  * @throws {Error} for a stack that can't be upgraded by this command, with what to do instead.
  */
-export function readStackPlace(
+export function readDeployedStack(
   stack: string,
   { config, outputs, statusUrl }: Readonly<{ config: ConfigValues; outputs: unknown; statusUrl: string | undefined }>,
-): StackPlace {
+): DeployedStack {
   const project = findProject(config);
   const value = (key: string) => config[`${project}:${key}`] || undefined;
   const image = value("nodeImage") ?? "";
@@ -111,7 +111,7 @@ function findProject(config: ConfigValues): string {
 
 /** Decides the stack's configuration for the new version; undefined if neither the request nor the image's tag names the version. Pure. */
 export function decideNewSide(
-  { from }: Pick<StackPlace, "from">,
+  { from }: Pick<DeployedStack, "from">,
   requested: RequestedVersion,
 ): UpgradeSide | undefined {
   const version = parseNodeVersion(requested.version ?? "")?.text ?? parseImageVersion(requested.image)?.text;

@@ -1,0 +1,105 @@
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { bootTime } from "#daemon/clock.ts";
+import { sendSignal } from "#daemon/process/send-signal.ts";
+import { waitUntil } from "#daemon/time.ts";
+
+/** The processes of this machine. */
+export type Processes = Readonly<{
+  /** Reads when a process was started, as a text that no other process has; undefined if it has ended. */
+  startOf: (pid: number) => Promise<string | undefined>;
+  /** Sends SIGINT. */
+  interrupt: (pid: number) => void;
+  /** Kills it with all its descendants, and waits for their end. */
+  kill: (pid: number) => Promise<void>;
+}>;
+
+/** The machine's own processes. */
+export const systemProcesses: Processes = {
+  startOf: readProcessStart,
+  interrupt: (pid) => sendSignal(pid, "SIGINT"),
+  kill: endProcessTree,
+};
+
+const run = promisify(execFile);
+const psLimits = { timeout: 10_000, maxBuffer: 16_777_216 };
+const killedWithinMs = 10_000;
+const lookAgainMs = 50;
+
+type ProcessRow = Readonly<{ pid: number; parent: number; session?: number; start: string }>;
+
+/**
+ * Reads when a process was started, as a text that no other process with its id ever has; undefined if it has ended.
+ *
+ * @throws {Error} if this machine does not report it.
+ */
+export async function readProcessStart(pid: number): Promise<string | undefined> {
+  return (await readRows(pid))[0]?.start;
+}
+
+/**
+ * Kills a process with all its descendants, and waits for their end. Pulumi starts each plugin in its own process group: a signal to
+ * Pulumi's group ends only Pulumi, and its plugins would continue to create containers.
+ */
+export async function endProcessTree(root: number): Promise<void> {
+  const tree = findTree(root, await readRows());
+  for (const pid of [root, ...tree.map((row) => row.pid)]) {
+    // Processes that were started since the look are in one of their groups.
+    sendSignal(-pid, "SIGKILL");
+    sendSignal(pid, "SIGKILL");
+  }
+  const areThere = async () => {
+    const now = await Promise.all(tree.map(async ({ pid, start }) => (await readProcessStart(pid)) === start));
+    return now.includes(true);
+  };
+  await waitUntil(areThere, (there) => !there, { everyMs: lookAgainMs, withinMs: killedWithinMs });
+}
+
+/** Finds a process, its descendants, and processes left in its session whose parent has ended. Pure. */
+function findTree(root: number, rows: readonly ProcessRow[]): readonly ProcessRow[] {
+  const tree = new Set([root]);
+  for (let before = 0; before < tree.size;) {
+    before = tree.size;
+    for (const { pid, parent, session } of rows) if (tree.has(parent) || session === root) tree.add(pid);
+  }
+  return rows.filter(({ pid }) => tree.has(pid));
+}
+
+/** Reads the processes that have not ended: all, or the one with this id. */
+async function readRows(only?: number): Promise<readonly ProcessRow[]> {
+  const { bootId } = bootTime();
+  if (bootId === undefined) return await readRowsByPs(only);
+  const names = only === undefined ? await readdir("/proc") : [String(only)];
+  const rows = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((name) => readRow(name, bootId)));
+  return rows.filter((row) => row !== undefined);
+}
+
+async function readRow(name: string, bootId: string): Promise<ProcessRow | undefined> {
+  const text = await readFile(`/proc/${name}/stat`, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ESRCH") return undefined;
+    throw error;
+  });
+  // The program's name, in parentheses, may hold anything (proc_pid_stat(5)).
+  const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");
+  const [state, parent, , session] = fields ?? [];
+  // A zombie has ended; only its parent has not read its exit status yet.
+  if (fields === undefined || state === "Z") return undefined;
+  return { pid: Number(name), parent: Number(parent), session: Number(session), start: `${bootId} ${fields[19]}` };
+}
+
+/** Reads processes by `ps`, for machines without /proc. */
+async function readRowsByPs(only?: number): Promise<readonly ProcessRow[]> {
+  const which = only === undefined ? ["-A"] : ["-p", String(only)];
+  try {
+    const { stdout } = await run("ps", [...which, "-o", "pid=,ppid=,lstart="], psLimits);
+    return stdout.split("\n").flatMap((line) => {
+      const [, pid, parent, start] = /^\s*(\d+)\s+(\d+)\s+(.*\S)/.exec(line) ?? [];
+      return start === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), start }];
+    });
+  } catch (error) {
+    // ps ends with 1 if there is no such process.
+    if ((error as { code?: unknown }).code === 1) return [];
+    throw error;
+  }
+}

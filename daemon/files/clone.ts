@@ -1,0 +1,29 @@
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { copyFile, open, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Whether the file system of a directory clones files; tries it with one, because file systems don't report it. */
+export async function canClone(directory: string): Promise<boolean> {
+  const probe = join(directory, `.gatehouse-clone-${randomUUID()}`);
+  try {
+    await using file = await open(probe, "wx", 0o600);
+    await file.writeFile("probe");
+    await copyFile(probe, `${probe}.copy`, constants.COPYFILE_FICLONE_FORCE);
+    return true;
+  } catch (error) {
+    if (isNoClone(error)) return false;
+    throw error;
+  } finally {
+    await rm(probe, { force: true });
+    await rm(`${probe}.copy`, { force: true });
+  }
+}
+
+/** Error codes of a file system that can't clone a file, or not now: ZFS can't before it has written the file. */
+const noClone: ReadonlySet<string> = new Set("ENOTSUP EOPNOTSUPP ENOSYS EXDEV EINVAL ENOTTY EAGAIN".split(" "));
+
+/** Whether an error of a cloning copy says that the file system can't clone. */
+export function isNoClone(error: unknown): boolean {
+  return noClone.has((error as NodeJS.ErrnoException).code ?? "");
+}
