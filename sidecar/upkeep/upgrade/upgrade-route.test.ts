@@ -132,3 +132,29 @@ test("that the new version may have run is remembered before its first program i
   expect(installing).toMatchObject({ stage: "installing", newRan: true });
   expect(decideAfterStep(installing, fails, 3)).toMatchObject({ stage: "back-stopping", newRan: true });
 });
+
+test.each([false, true])(
+  "every upgrade ends, whatever comes out of each stage and wherever its sidecar ends; copied first: %s",
+  (isFirst) => {
+    for (let seed = 1; seed <= 500; seed += 1) {
+      let random = seed;
+      const draw = (below: number) => {
+        random = (random * 48_271) % 2_147_483_647;
+        return random % below;
+      };
+      let record: UpgradeRecord = isFirst ? { ...begun, ...copiedFirst } : begun;
+      const seen: UpgradeStage[] = [];
+      for (let calls = 0; record.end === undefined; calls += 1) {
+        if (calls > 200) throw new Error(`seed ${seed} has no end: ${seen.join(" ")}`);
+        seen.push(record.stage);
+        if (draw(4) === 0) record = decideAfterInterruption(record, 2);
+        else record = decideAfterStep(record, draw(3) === 0 ? fails : done, 2);
+      }
+      // The old data are put back after the old programs and node.conf, if the new version may have seen the data, and then only.
+      const [data, config] = [seen.indexOf("back-data"), seen.indexOf("back-config")];
+      expect(data === -1 || (config !== -1 && config < data), `seed ${seed}`).toBe(true);
+      expect(seen.includes("back-data") && !seen.includes("installing"), `seed ${seed}`).toBe(false);
+      if (record.end === "rolled-back") expect(seen.includes("installing")).toBe(record.newRan);
+    }
+  },
+);
