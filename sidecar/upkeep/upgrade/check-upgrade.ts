@@ -24,7 +24,7 @@ import type { VersionResolution } from "../version/version-resolution.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
 import { readRelease, findVersionProblems, type UpgradeRequest } from "./check-release.ts";
 import { findOtherFile } from "./program-files.ts";
-import { createFirstStage, formatWorkId } from "../../upgrade/next-stage.ts";
+import { createFirstStage, formatWorkId, type Progress } from "../../upgrade/next-stage.ts";
 import { measureCopy, findStores, type CopyCost, type FoundStores } from "./data/data-stores.ts";
 import { showsChanges } from "./data/changed-files.ts";
 import { explainNoRsync } from "./data/rsync.ts";
@@ -116,19 +116,9 @@ export async function checkUpgrade(
 }
 
 /** Findings of a check that the record takes over. */
-type CheckedWork = Pick<
+type CheckedWork = Omit<
   UpgradeRecord,
-  | "from"
-  | "to"
-  | "commits"
-  | "source"
-  | "restoredFrom"
-  | "foundCorrupt"
-  | "preCopy"
-  | "files"
-  | "directory"
-  | "stores"
-  | "before"
+  keyof Progress<never> | "binDirectory" | "configPath" | "method" | "keepsCopy" | "isWithdrawn" | "waitsForBudget"
 >;
 
 /** Creates the record of an upgrade or a restore before its first step. */
