@@ -110,12 +110,14 @@ async function advanceUpgrade(
   dependencies: ApplyUpgradeDependencies,
 ): Promise<void> {
   const { state, events, log, wake, clock, signal } = dependencies;
+  let logged: string | undefined;
   const remember = (now: UpgradeRecord) => {
     keepRecord(now, dependencies);
     seen.upgrade.note({ record: now });
     if (!isEarly(now.stage)) seen.restarts.note({ stage: formatUpgrade(now) });
-    if (now.end === undefined)
+    if (now.end === undefined && now.stage !== logged)
       log.info({ event: "upgrade-stage", stage: now.stage, from: now.from, to: now.to }, formatUpgrade(now));
+    logged = now.stage;
     wake();
   };
   const noteBlocked = (blocked: string | undefined) => {
