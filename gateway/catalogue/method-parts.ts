@@ -30,6 +30,12 @@ export const unknownParamsBytes = 65_536;
 /** The same for a method whose parameters are searched for a tracer. */
 export const searchedParamsBytes = 16_384;
 
+/**
+ * How often the gas of a traced call counts. The trace has what each call within it takes and returns: where those are long, a node is busy with them for
+ * many times what the call alone takes (`npm run bench:gateway -- --only node`).
+ */
+export const tracedTimes = 5;
+
 type Given = Pick<Method, "name" | "summary" | "params" | "result" | "cache" | "costUnits"> & Partial<Method>;
 
 /** Defines a method that the node answers; public, repeatable and with 10 seconds unless it says otherwise. */

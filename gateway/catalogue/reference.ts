@@ -2,7 +2,7 @@ import { formatTable } from "#daemon/markdown.ts";
 import { policySchema, type PolicySettings } from "../settings/policy.ts";
 import { specifiedMethods } from "./catalogue.ts";
 import type { CacheRule, Method, ParamLimit } from "./method.ts";
-import { unknownParamsBytes } from "./method-parts.ts";
+import { tracedTimes, unknownParamsBytes } from "./method-parts.ts";
 
 const columns = [
   "Method",
@@ -18,6 +18,20 @@ const columns = [
   "While behind",
 ];
 
+/** What costs anvil most CPU for a unit, as the benchmark's part `node` measured it. */
+const worstCalls: readonly (readonly string[])[] = [
+  ["`eth_call`, no gas", "KECCAK256 of 64 KiB", "26", "21 ms"],
+  ["`debug_traceCall`, 50,000,000 gas", "calls that take and return 64 KiB", "500", "16 ms"],
+  ["`eth_estimateGas`, no gas", "KECCAK256 of 64 KiB", "40", "14 ms"],
+  ["`eth_createAccessList`, no gas", "KECCAK256 of 64 KiB", "40", "12 ms"],
+  ["`eth_estimateGas`, 50,000,000 gas", "KECCAK256 of 64 KiB", "100", "11 ms"],
+  ["`eth_call`, no gas", "TSTORE", "26", "9 ms"],
+  ["`eth_call`, 50,000,000 gas", "KECCAK256 of 64 KiB", "100", "9 ms"],
+  ["`eth_createAccessList`, 50,000,000 gas", "KECCAK256 of 64 KiB", "100", "8 ms"],
+  ["`eth_estimateGas`, no gas", "TSTORE", "40", "7 ms"],
+  ["`eth_createAccessList`, no gas", "TSTORE", "40", "6 ms"],
+];
+
 /** Prints the docs' method reference in Markdown, from the catalogue and the policy; the default policy is that of the settings' defaults. */
 export function printMethodReference(policy: PolicySettings = policySchema.parse({})): string {
   const { limits, rateLimit } = policy;
@@ -30,12 +44,21 @@ export function printMethodReference(policy: PolicySettings = policySchema.parse
     "Settings (`gateway.methods`) move, change, remove (`audience: nobody`) and add methods. What is added is requested once at most;",
     "`eth_newFilter` has the cap of `eth_getLogs` then, and `debug_trace…` has to name `callTracer` in its last parameter.",
     "Where tracer options are left out, `callTracer` is meant; those of the struct logger without a tracer are refused.",
-    "A call that names more gas than stands under Limit gets that much (`gateway.limits.callGas`), as from geth.",
+    "A call that names more gas than stands under Limit gets that much (`gateway.limits.callGas`), as from geth. A unit buys " +
+      `${rateLimit.gasPerUnit} gas (\`gateway.rateLimit.gasPerUnit\`); a traced call's gas counts ${tracedTimes} times, and is the limit where it names none.`,
     "The parameters of a call may have as many bytes as stands under Params, else " +
       `${formatKib(limits.paramsBytes)} (\`gateway.limits.paramsBytes\`); an added method's ${formatKib(unknownParamsBytes)}.`,
     `Each whole KiB of a call costs ${rateLimit.unitsPerKiB} units more (\`gateway.rateLimit.unitsPerKiB\`). Block ranges are limited by \`gateway.ranges\` and by tier.`,
     "",
     ...formatTable(columns, rows),
+    "",
+    "## Calls that cost a node most",
+    "",
+    "CPU of anvil for a unit, the worst of 162 calls that `npm run bench:gateway -- --only node` tries (geth too, where it is on the PATH).",
+    "A unit of `eth_getBalance` takes 0.01 ms. A call that names no gas costs its method's units, since most use little of what a node allows:",
+    "bound it at the node (geth: `--rpc.gascap`, `--rpc.evmtimeout`), or raise `costUnits` in `gateway.methods`.",
+    "",
+    ...formatTable(["Call", "Loop of", "Units", "CPU of a unit"], worstCalls),
     "",
   ].join("\n");
 }

@@ -16,20 +16,30 @@ export function mayNameGas(params: string): boolean {
 
 /**
  * Caps the gas of a call object, the first parameter, as geth does (`--rpc.gascap`): without a word, since a client that asks for more wants as much as
- * there is. What names no gas has the node's own cap.
+ * there is. What names no gas has the node's own cap, unless it `isFilledIn`.
  */
-export function limitGas(params: string, cap: number): CheckedParams {
+export function limitGas(params: string, cap: number, isFilledIn = false): CheckedParams {
   const [call = "", ...rest] = splitElements(params);
-  if (!mayNameGas(call) || !call.startsWith("{")) return { kind: "pass", params };
+  if ((!isFilledIn && !mayNameGas(call)) || !call.startsWith("{")) return { kind: "pass", params };
   const fields = readFields(call);
   if (fields === undefined) return refuse(invalidParams(`expected a call object of at most ${maxFields} fields`));
   let gas = 0;
-  const capped = [...fields].map(([name, value]) => {
-    const asked = gasNames.has(name.toUpperCase()) ? readAmount(value) : 0;
+  const mostGas = `"0x${cap.toString(16)}"`;
+  const named = [...fields].filter(([name, value]) => !isFilledIn || value !== "null" || !isGasName(name));
+  const capped = named.map(([name, value]) => {
+    const asked = isGasName(name) ? readAmount(value) : 0;
     gas = Math.max(gas, Math.min(asked, cap));
-    return `${asBinary(JSON.stringify(name))}:${asked > cap ? `"0x${cap.toString(16)}"` : value}`;
+    return `${asBinary(JSON.stringify(name))}:${asked > cap ? mostGas : value}`;
   });
+  if (isFilledIn && !named.some(([name]) => isGasName(name))) {
+    gas = cap;
+    capped.push(`"gas":${mostGas}`);
+  }
   return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]`, gas };
+}
+
+function isGasName(name: string): boolean {
+  return gasNames.has(name.toUpperCase());
 }
 
 /** Longest JSON text of an amount of gas. */

@@ -262,9 +262,9 @@ describe("tracer options", () => {
     };
     const refused = "stateOverrides is not supported here; the operator may allow it (limits.traceCallOverrides)";
     expect(refusal("debug_traceCall", [{}, "latest", options])).toBe(refused);
-    expect(check("debug_traceCall", [{}, "latest", options], { overrides: true })).toEqual({
+    expect(check("debug_traceCall", [{}, "latest", options], { overrides: true })).toMatchObject({
       kind: "pass",
-      params: JSON.stringify([{}, "latest", options]),
+      params: JSON.stringify([{ gas: "0x2faf080" }, "latest", options]),
     });
     expect(check("debug_traceTransaction", [hash, options], { overrides: true })).toMatchObject({ kind: "refuse" });
     expect(check("debug_traceCallMany", [[], {}, options], { overrides: true })).toMatchObject({ kind: "refuse" });
@@ -294,9 +294,21 @@ describe("tracer options", () => {
       kind: "pass",
       params: JSON.stringify([hash, { tracer: "callTracer" }]),
     });
-    expect(check("debug_traceCall", [{}, "latest", { tracerConfig: { onlyTopCall: true } }])).toEqual({
+    const tracerConfig = { onlyTopCall: true };
+    expect(check("debug_traceCall", [{ gas: "0x989680" }, "latest", { tracerConfig }])).toEqual({
       kind: "pass",
-      params: JSON.stringify([{}, "latest", { tracer: "callTracer", tracerConfig: { onlyTopCall: true } }]),
+      params: JSON.stringify([{ gas: "0x989680" }, "latest", { tracer: "callTracer", tracerConfig }]),
+      gas: 5 * 10_000_000,
     });
+  });
+
+  it("give a traced call that names no gas the cap, which it pays for five times", () => {
+    for (const call of [{ to: address }, { gas: null, to: address }]) {
+      expect(check("debug_traceCall", [call, "latest"])).toEqual({
+        kind: "pass",
+        params: JSON.stringify([{ to: address, gas: "0x2faf080" }, "latest", { tracer: "callTracer" }]),
+        gas: 5 * 50_000_000,
+      });
+    }
   });
 });

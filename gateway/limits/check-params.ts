@@ -1,4 +1,5 @@
 import type { Method } from "../catalogue/method.ts";
+import { tracedTimes } from "../catalogue/method-parts.ts";
 import type { ChainHead } from "../chain/head.ts";
 import { limitGas } from "./call-gas.ts";
 import type { CheckedParams, RangeLimit } from "./checked-params.ts";
@@ -34,14 +35,14 @@ export function checkParams(
       return limitGas(params, limits.callGas);
     case "tracer": {
       // Only a call has overrides, and gas.
-      const capped = method.limit.overrides === true ? limitGas(params, limits.callGas) : undefined;
+      const capped = method.limit.overrides === true ? limitGas(params, limits.callGas, true) : undefined;
       if (capped?.kind === "refuse") return capped;
       const { params: checked, gas } = capped?.kind === "pass" ? capped : { params };
       const traced = checkTracerParams(checked, method.limit.at, {
         maxMs: method.timeoutMs,
         overrides: method.limit.overrides === true && limits.traceCallOverrides,
       });
-      return traced.kind === "pass" && gas !== undefined ? { ...traced, gas } : traced;
+      return traced.kind === "pass" && gas !== undefined ? { ...traced, gas: gas * tracedTimes } : traced;
     }
     case "lastTracer":
       return checkLastTracer(params, method.timeoutMs);

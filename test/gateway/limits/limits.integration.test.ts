@@ -339,7 +339,7 @@ describe("attacks", () => {
   });
 
   it("let debug_traceCall's overrides pass where settings say so", async () => {
-    const params = [{}, "latest", { tracer: "callTracer", blockOverrides: { number: "0x1" } }];
+    const params = [{ gas: "0x1" }, "latest", { tracer: "callTracer", blockOverrides: { number: "0x1" } }];
     await using refusing = await startAll({});
     expect((await call(refusing.gateway.url, "debug_traceCall", params)).error?.message).toBe(
       "blockOverrides is not supported here; the operator may allow it (limits.traceCallOverrides)",
