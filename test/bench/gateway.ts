@@ -8,6 +8,7 @@ import { measureBatches } from "./gateway/batches.ts";
 import { measureProxiesAlone } from "./gateway/behind-proxies.ts";
 import { measureRealClients } from "./gateway/real-clients.ts";
 import { measureChecks } from "./gateway/cost.ts";
+import { measureNodeCost } from "./gateway/node-cost.ts";
 import { measureMemoryRun } from "./gateway/memory-run.ts";
 import { passThrough } from "./gateway/pass-through.ts";
 import { measureStreamedAnswers } from "./gateway/stream.ts";
@@ -19,7 +20,7 @@ import { describeLoad, saveResults } from "./save-results.ts";
 /**
  * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against bare anvil.
  * Needs nginx, haproxy, wrk, cc and taskset on PATH. `--seconds` of each run, `--rounds` of the runs that are compared; `--only` parts, separated by commas; `--requests` of the run
- * that watches memory, which is made only when it is named; `--clients` of the WebSocket part; `--save` writes the verdicts into
+ * that watches memory, which is made only when it is named, as is `node`, the search for what costs the node most; `--clients` of the WebSocket part; `--save` writes the verdicts into
  * `docs/benchmarks.md`, with `--note` on what else the machine did.
  */
 const { values } = parseArgs({
@@ -45,6 +46,7 @@ const parts = new Map<string, () => Promise<readonly Figure[]> | readonly Figure
   ["stream", measureStreamedAnswers],
   ["cost", measureChecks],
   ["websocket", () => measureWebSocketClients(Number(values.clients))],
+  ["node", measureNodeCost],
   ["memory", () => measureMemoryRun(Number(values.requests), { ...surroundings, seconds: 10 })],
 ]);
 try {

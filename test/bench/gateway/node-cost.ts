@@ -1,0 +1,188 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
+import { tracedTimes } from "#gateway/catalogue/method-parts.ts";
+import { createPolicy, type Policy } from "#gateway/policy.ts";
+import { gatewaySection } from "#gateway/settings/gateway.ts";
+import { makeBlocksEventful } from "./eventful-blocks.ts";
+import { findWorker, start, type BenchProcess } from "./proxies.ts";
+import { print, type Figure } from "./table.ts";
+
+/** A call, and the units that the gateway charges for it. */
+type PricedCall = Readonly<{ what: string; method: string; params: readonly unknown[]; units: number }>;
+
+type Costly = PricedCall & Readonly<{ unitMs: number }>;
+
+/** What loops do again and again, as hexadecimal code that leaves the stack as it was. GAS is a number that no run had before. */
+const bodies: Readonly<Record<string, string>> = {
+  "a jump": "",
+  "KECCAK256 of 64 KiB": "620100005f2050",
+  "BALANCE of new accounts": "5a3150",
+  "EXTCODEHASH of new accounts": "5a3f50",
+  "EXTCODECOPY of new accounts": "5f5f5f5a3c",
+  "SLOAD of new slots": "5a5450",
+  "SSTORE to new slots": "5a5a55",
+  TSTORE: "5a5a5d",
+  "EXP of 32 bytes": "7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff5a0a50",
+  "MULMOD of 32 bytes": "5a19801919800950",
+  "LOG0 of 4 KiB": "6110005fa0",
+  CREATE: "5f5f5ff050",
+  "CODECOPY of 24 KiB": "6160005f5f39",
+  "MCOPY of 64 KiB": "620100005f5f5e",
+  "ecrecover (1)": "5f5f60805f60015afa50",
+  "SHA-256 (2) of 64 KiB": "5f5f620100005f60025afa50",
+  "RIPEMD-160 (3) of 64 KiB": "5f5f620100005f60035afa50",
+  "identity (4) of 64 KiB": "620100005f620100005f60045afa50",
+  "pairing (8) of nothing": "5f5f5f5f60085afa50",
+};
+/** Method whose calls get a gas limit from the gateway where they name none. */
+const tracing = "debug_traceCall";
+const account = `0x${"ab".repeat(20)}`;
+const shownCalls = 10;
+/** Most milliseconds of CPU for a unit that would be in proportion: a hundred times what a unit of eth_getBalance takes. */
+const maxUnitMs = 2;
+const timeoutMs = 60_000;
+/** CPU that a call is measured for, its resolution being ten milliseconds, and most times that it is made for that. */
+const measuredMs = 100;
+const mostRuns = 200;
+
+/**
+ * Searches the public methods and what their parameters may hold for the calls that cost the node most CPU per unit that they cost their caller: before
+ * anvil, and before geth where it is on the PATH. Prints the worst ten of each, which are the figures.
+ */
+export async function measureNodeCost(): Promise<readonly Figure[]> {
+  const policy = createPolicy(gatewaySection.parse({}));
+  const figures: Figure[] = [];
+  for (const name of ["anvil", "geth"] as const) {
+    if (name === "geth" && !isOnPath(name)) {
+      print("geth is not on the PATH, and was not measured", []);
+      continue;
+    }
+    await using node = await (name === "anvil" ? startAnvil() : startGeth());
+    const all: Costly[] = [];
+    for (const call of listCalls(policy)) all.push(...(await measureCall(node.process, call)));
+    process.stderr.write(`${name}: ${all.length} calls measured\n`);
+    const worst = all.toSorted((one, other) => other.unitMs - one.unitMs).slice(0, shownCalls);
+    print(
+      `${name}: what costs it most CPU per unit (${all.length} calls)`,
+      worst.map(({ what, units, unitMs }) => ({ call: what, units, "ms a unit": unitMs.toFixed(2) })),
+    );
+    for (const { what, unitMs } of worst)
+      figures.push({ what: `${name}: ms of CPU a unit, ${what}`, figure: unitMs, target: { most: maxUnitMs } });
+  }
+  return figures;
+}
+
+function listCalls(policy: Policy): readonly PricedCall[] {
+  const plain = (what: string, method: string, params: readonly unknown[]): PricedCall => ({
+    what: `${method} ${what}`,
+    method,
+    params,
+    units: policy.catalogue.get(method)?.costUnits ?? 1,
+  });
+  const keys = Array.from({ length: 1_500 }, (_, at) => `0x${at.toString(16).padStart(64, "0")}`);
+  const percentiles = Array.from({ length: 100 }, (_, at) => at + 1);
+  const tracer = { tracer: "callTracer" };
+  const loops = ["eth_call", "eth_estimateGas", "eth_createAccessList", tracing].flatMap((method) =>
+    Object.keys(bodies).flatMap((body) =>
+      [method === tracing ? 5_000_000 : undefined, 50_000_000].map((gas) => buildLoop(policy, method, [body], gas)),
+    ),
+  );
+  return [
+    plain("of an account", "eth_getBalance", [account, "latest"]),
+    plain("of an account", "eth_getTransactionCount", [account, "latest"]),
+    plain("of 1,500 keys", "eth_getProof", [account, keys, "latest"]),
+    plain("of 1,024 blocks", "eth_feeHistory", ["0x400", "latest", percentiles]),
+    plain("of 100 blocks", "eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x63" }]),
+    plain("of 500 blocks", "trace_filter", [{ fromBlock: "0x0", toBlock: "0x1f3" }]),
+    plain("with transactions", "eth_getBlockByNumber", ["0x1", true]),
+    plain("of a block", "eth_getBlockReceipts", ["0x1"]),
+    plain("of a block", "debug_traceBlockByNumber", ["0x1", tracer]),
+    plain("that is none", "eth_sendRawTransaction", [`0x02${"ff".repeat(2_000)}`]),
+    ...loops,
+  ];
+}
+
+/** Builds a call that runs a loop as the code of a contract's creation, for which no state is overridden. */
+function buildLoop(policy: Policy, method: string, body: readonly string[], gas: number | undefined): PricedCall {
+  const data = `0x5b${body.map((name) => bodies[name] ?? "").join("")}5f56`;
+  const named = gas === undefined ? {} : { gas: `0x${gas.toString(16)}` };
+  const isTraced = method === tracing;
+  const more = isTraced ? [{ tracer: "callTracer" }] : [];
+  const pricedGas = (gas ?? 0) * (isTraced ? tracedTimes : 1);
+  const { costUnits = 1 } = policy.catalogue.get(method) ?? {};
+  return {
+    what: `${method} of ${gas ?? "no"} gas, loop: ${body.join(" + ")}`,
+    method,
+    params: [{ data, ...named }, "latest", ...more],
+    units: Math.max(costUnits, Math.ceil(pricedGas / policy.settings.rateLimit.gasPerUnit)),
+  };
+}
+
+/** Measures a call; nothing if the node does not know the method. */
+async function measureCall({ url, pid }: BenchProcess, call: PricedCall): Promise<readonly Costly[]> {
+  const before = readCpuMs(pid);
+  let runs = 0;
+  let spent = 0;
+  while (spent < measuredMs && runs < mostRuns) {
+    const text = await request(url, call);
+    if (text.includes('"code":-32601')) return [];
+    runs += 1;
+    spent = readCpuMs(pid) - before;
+  }
+  return [{ ...call, unitMs: spent / runs / call.units }];
+}
+
+/** Makes a call, and returns the beginning of its response: a trace of a loop may have a gigabyte. */
+async function request(url: string, { method, params }: PricedCall): Promise<string> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const headers = { "Content-Type": "application/json" };
+  const response = await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(timeoutMs) });
+  let beginning: string | undefined;
+  for await (const chunk of response.body ?? []) beginning ??= Buffer.from(chunk).toString("latin1");
+  return beginning ?? "";
+}
+
+/** Reads the CPU that a process has had, in milliseconds: ticks of a hundredth of a second. */
+function readCpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+async function startAnvil() {
+  await using starting = new AsyncDisposableStack();
+  const [port = 0] = await findFreePorts(1);
+  const args = ["--port", String(port), "--block-time", "1", "--silent", "--prune-history", "16"];
+  const process = findWorker(starting.use(await start("anvil", args, port)));
+  await makeEventsFor(process.url, 3_000);
+  const resources = starting.move();
+  return { process, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+/** Has blocks with logs for a while, and none when the node is busy with what is measured. */
+async function makeEventsFor(url: string, ms: number): Promise<void> {
+  await using _making = await makeBlocksEventful(url);
+  await sleep(ms);
+}
+
+async function startGeth() {
+  const [port = 0, authPort = 0] = await findFreePorts(2);
+  const folder = mkdtempSync(join(tmpdir(), "gatehouse-geth-"));
+  const http = ["--http", "--http.port", String(port), "--http.api", "eth,debug"];
+  const own = ["--dev", "--dev.period", "1", "--datadir", folder, "--ipcdisable", "--verbosity", "1"];
+  const process = await start("geth", [...own, ...http, "--authrpc.port", String(authPort)], port);
+  return {
+    process,
+    [Symbol.asyncDispose]: async () => {
+      await process[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function isOnPath(command: string): boolean {
+  return execFileSync("sh", ["-c", `command -v ${command} || true`], { encoding: "utf8" }).trim() !== "";
+}
