@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
@@ -8,10 +8,12 @@ import { readMonitorSettings } from "../monitor/monitor-settings.ts";
 import { startRpcServer } from "../rpc/rpc-server.ts";
 import { deployToken } from "../token/genesis.ts";
 import type { NodeParameters } from "../workspace/node-parameters.ts";
-import { startControlServer } from "./control-server.ts";
 import { readNodeConf } from "./node-conf.ts";
 import { openPruning, type Pruning } from "../pruning.ts";
 import { claimWorkspace } from "./running-node.ts";
+import { createServer, type ServerResponse } from "node:http";
+import { beginListening } from "#daemon/http/listening-sockets.ts";
+import { findControlAddress } from "./control-client.ts";
 
 export type NodeOptions = Readonly<{
   /** Read once, now. */
@@ -125,4 +127,35 @@ async function startMonitor(
   const { choosePushFormat, startMetricsPusher } = await import("../monitor/metrics-pusher.ts");
   const metrics = createNodeMetrics({ version }, { anvil, pruning, height });
   resources.use(startMetricsPusher(settings, { metrics, format: await choosePushFormat(profile), fetch, log }));
+}
+
+/**
+ * Serves the requests of `node_cli` to a running node, over a Unix socket in the workspace's run directory, which the owner alone may
+ * enter: `GET /prune` and `POST /prune/auto` answer PruneInfo as JSON.
+ */
+async function startControlServer(runDirectory: string, pruning: Pruning): Promise<AsyncDisposable> {
+  const server = createServer({ requestTimeout: 5_000, headersTimeout: 5_000 }, (request, response) => {
+    const route = `${request.method} ${request.url}`;
+    if (route === "GET /prune") return answer(response, 200, pruning.info());
+    if (route !== "POST /prune/auto") return answer(response, 404, { error: `no such route: ${route}` });
+    pruning.enable().then(
+      () => answer(response, 200, pruning.info()),
+      (error: unknown) => answer(response, 500, { error: `auto-pruning can't be kept on: ${String(error)}` }),
+    );
+  });
+  // The workspace's lock is held: a socket that is there was left behind by a killed node.
+  await rm(join(runDirectory, "control.sock"), { force: true });
+  const address = await findControlAddress(runDirectory);
+  await beginListening(server, { path: address.path });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await address[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }

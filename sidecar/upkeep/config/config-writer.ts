@@ -2,11 +2,11 @@ import { lstat, realpath, stat } from "node:fs/promises";
 import { basename, dirname, sep } from "node:path";
 import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
-import { copyAttributes } from "./copy-attributes.ts";
 import { readConfigFile } from "./config-file.ts";
 import type { ConfigProblemReason } from "#node/conf/problem.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { WriterLock } from "./writer-lock.ts";
+import { runProcess } from "#daemon/process/bounded-process.ts";
 
 /** A write of node.conf. */
 export type ConfigWrite = Readonly<{
@@ -148,4 +148,23 @@ function explainError(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   const remedy = code === undefined ? undefined : remedies[code];
   return remedy === undefined ? String((error as Error).message) : `${code}: ${remedy}`;
+}
+
+/**
+ * Copies a file's ACLs, extended attributes and security context to another file, whose content stays, by the `cp` of coreutils: Node has no calls for
+ * them. Returns why it can't be done on this machine; undefined once it is done.
+ *
+ * @throws when `cp` could not run this time, so that the file is not replaced without them.
+ */
+async function copyAttributes(from: string, to: string): Promise<string | undefined> {
+  const copied = await runProcess({
+    command: ["cp", "--preserve=all", "--no-preserve=timestamps,ownership", "--attributes-only", "--", from, to],
+    directory: dirname(to),
+    timeoutMs: 10_000,
+    outputLimitBytes: 4_096,
+    signal: new AbortController().signal,
+  });
+  if (copied.ok) return undefined;
+  if (copied.reason === "NotFound" || copied.exitStatus !== undefined) return copied.message;
+  throw new Error(copied.message);
 }

@@ -4,7 +4,7 @@ import { isUselessToNode } from "#node/conf/problem.ts";
 import { requestRestart } from "../restart/requested-restart.ts";
 import type { ObservedRestarts } from "../restart/restart-observation.ts";
 import { endHold, type HoldDependencies } from "../restart/hold.ts";
-import { identifyNode, formatIdentity } from "../state/node-identity.ts";
+import { formatIdentity, identifyNode } from "../state/node-identity.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { CorrectionRate } from "../config/correction-rate.ts";
@@ -13,10 +13,23 @@ import type { NodeDriver } from "../drivers/driver.ts";
 import type { PlanView } from "../plan/plan-view.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import type { RequestUpgradeDependencies } from "../upgrade/begin-upgrade.ts";
+import {
+  cancelUpgrade,
+  requestRestore,
+  requestUpgrade,
+  type RequestUpgradeDependencies,
+} from "../upgrade/begin-upgrade.ts";
 import { formatUpgrade, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
-import { createUpgradeControl, type UpgradeControl } from "./upgrade-control.ts";
-import type { AdoptAnswer, ControlView, RestartAnswer, ResumeAnswer } from "./control-answers.ts";
+import type {
+  AdoptAnswer,
+  CancelAnswer,
+  ControlView,
+  RestartAnswer,
+  RestoreBody,
+  ResumeAnswer,
+  UpgradeAnswer,
+  UpgradeBody,
+} from "./control-answers.ts";
 
 /** Requests to a running sidecar. Each change is on disk when its call returns. */
 export type UpkeepControl = UpgradeControl &
@@ -132,4 +145,36 @@ function buildUpgradeView(record: UpgradeRecord | undefined): Pick<ControlView, 
   if (record === undefined) return {};
   const { from, to, beganMs, stage, end } = record;
   return { upgrade: { from, to, beganMs, stage, ...(end === undefined ? {} : { end }), words: formatUpgrade(record) } };
+}
+
+/** Requests to a running sidecar about its node's version and data. */
+type UpgradeControl = Readonly<{
+  /** Shows an upgrade, or begins it if it is still the one that was shown. */
+  upgrade: (body: UpgradeBody) => Promise<UpgradeAnswer>;
+  /** Shows a restore of the node's data, or begins it if it is still the one that was shown. */
+  restore: (body: RestoreBody) => Promise<UpgradeAnswer>;
+  /** Withdraws an upgrade for which the node was not stopped yet. */
+  cancelUpgrade: () => CancelAnswer;
+}>;
+
+/** Creates the part of a control that upgrades the node; `node` names it. */
+function createUpgradeControl(
+  seen: Readonly<{ upgrade: ObservedUpgrade }>,
+  node: () => ControlView["node"],
+  dependencies: RequestUpgradeDependencies,
+): UpgradeControl {
+  return {
+    upgrade: async (body) => {
+      const answered = await requestUpgrade(body, seen, dependencies);
+      return { ...answered, plan: answered.plan as UpgradeAnswer["plan"], node: node() };
+    },
+    restore: async (body) => {
+      const answered = await requestRestore(body, seen, dependencies);
+      return { ...answered, plan: answered.plan as UpgradeAnswer["plan"], node: node() };
+    },
+    cancelUpgrade: () => {
+      const withdrawn = cancelUpgrade(seen, dependencies);
+      return { result: withdrawn === undefined ? "none" : "withdrawn", ...withdrawn, node: node() };
+    },
+  };
 }
