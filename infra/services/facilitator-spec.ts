@@ -18,6 +18,8 @@ export type FacilitatorArgs = CommonArgs &
     isHandedOver?: boolean | undefined;
     /** Whether a node may be syncing for days before it is ready, so that no update waits for that. Default: no. */
     isReadyLate?: boolean | undefined;
+    /** Pages that its page links to, each `name=URL`; default: none. */
+    pages?: readonly string[] | undefined;
     chainId: number;
     /** JSON-RPC endpoint of the chain's node. */
     rpcUrl: string;
@@ -84,7 +86,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
       definition: facilitatorSettings,
       tree: {
         listen: { host: "0.0.0.0", port: ports.http },
-        operations: { host: "0.0.0.0", port: ports.operations },
+        operations: { host: "0.0.0.0", port: ports.operations, pages: args.pages },
         chain: { id: args.chainId, rpcUrl: args.rpcUrl },
         signer: { privateKey: args.signerPrivateKey },
         // Its resource server alone reaches it, whose prices are the least that is paid.

@@ -37,6 +37,8 @@ export type ResourceServerArgs = CommonArgs &
     isHandedOver?: boolean | undefined;
     /** Whether a node may be syncing for days before it is ready, so that no update waits for that. Default: no. */
     isReadyLate?: boolean | undefined;
+    /** Pages that its page links to, each `name=URL`; default: none. */
+    pages?: readonly string[] | undefined;
     /** Publication of the service on a host; absent if none publishes it. */
     published?: Published | undefined;
     chainId: number;
@@ -94,6 +96,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         operations: {
           host: "0.0.0.0",
           port: ports.operations,
+          pages: args.pages,
           ...listOperatorHosts("resource-server", args.published),
         },
         publicUrl: args.publicUrl,

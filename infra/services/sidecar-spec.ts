@@ -58,6 +58,8 @@ export type SidecarArgs = CommonArgs &
     volumeGrowth: VolumeGrowth | undefined;
     /** Proxies before the gateway; undefined if callers reach it themselves. */
     publicProxies: PublicProxies | undefined;
+    /** Pages that its page links to, each `name=URL`; default: none. */
+    pages?: readonly string[] | undefined;
     /** Publication of the sidecar on a host; absent if none publishes it. */
     published?: Published | undefined;
   }>;
@@ -155,7 +157,7 @@ function buildSidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefine
   const { nodeFamily = nodeFamilies[0] } = args;
   const isReal = args.nodeImageUser !== undefined;
   return {
-    listen: { host: "0.0.0.0", port: ports.status, ...listOperatorHosts("sidecar", args.published) },
+    listen: { host: "0.0.0.0", port: ports.status, pages: args.pages, ...listOperatorHosts("sidecar", args.published) },
     gateway: {
       public: { host: "0.0.0.0", port: ports.rpc },
       callers: {

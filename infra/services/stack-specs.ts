@@ -1,4 +1,4 @@
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices, type OperatedService } from "#daemon/stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { findPublicHosts } from "../config/public-way.ts";
 import { deriveAccessTokens } from "./access-tokens.ts";
@@ -18,6 +18,7 @@ import { findPushTarget, type PushTarget } from "./push-target.ts";
 import type { RestoreArgs } from "./restore-spec.ts";
 import type { Published } from "./published.ts";
 import { findDatabase } from "./replication.ts";
+import { listServicePages } from "./service-pages.ts";
 import { type ResourceServerArgs, type Routes, listPayees } from "./resource-server-spec.ts";
 import { findRenderedValue } from "./rendered-settings.ts";
 import { findPublicProxies } from "./trusted-proxies.ts";
@@ -94,7 +95,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       volumeGrowth: config.volumeGrowth,
       publicProxies,
       published,
-      ...getCommon(config, "sidecar"),
+      ...getOperated(config, "sidecar"),
     },
     restore: config.restore && { ...config.restore, imageUser, ...getCommon(config, "restore") },
     volumeSnapshots: config.volumeSnapshots && { ...config.volumeSnapshots, ...getCommon(config, "volume-snapshot") },
@@ -108,7 +109,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       replicas: config.facilitatorReplicas,
       isHandedOver,
       isReadyLate,
-      ...getCommon(config, "facilitator"),
+      ...getOperated(config, "facilitator"),
     },
     resourceServer: {
       chainId: config.chainId,
@@ -124,7 +125,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       replicas: config.resourceServerReplicas,
       isHandedOver,
       isReadyLate,
-      ...getCommon(config, "resource-server"),
+      ...getOperated(config, "resource-server"),
     },
   };
 }
@@ -186,6 +187,11 @@ function getCommon(
   service: keyof StackConfig["limits"] & keyof StackConfig["settings"],
 ): CommonArgs {
   return { limits: config.limits[service], settings: config.settings[service] };
+}
+
+/** Reads what every service with a page for operators takes. */
+function getOperated(config: StackConfig, service: OperatedService & keyof StackConfig["settings"]) {
+  return { pages: listServicePages(config), ...getCommon(config, service) };
 }
 
 function buildSampleRoutes(config: StackConfig, addresses: Addresses, payTo: string | undefined): Routes {

@@ -30,7 +30,7 @@ let images: TestImages;
 
 /** Builds the variables that both files require, with ports that are free now. */
 async function buildVariables(prefix: string) {
-  const [gateway = 0, status = 0, shop = 0] = await findFreePorts(3);
+  const [gateway = 0, status = 0, shop = 0, sales = 0] = await findFreePorts(4);
   const env = {
     COMPOSE_PROJECT_NAME: prefix,
     GATEHOUSE_PREFIX: prefix,
@@ -40,6 +40,7 @@ async function buildVariables(prefix: string) {
     GATEWAY_ADDRESS: `127.0.0.1:${gateway}`,
     STATUS_ADDRESS: `127.0.0.1:${status}`,
     SHOP_ADDRESS: `127.0.0.1:${shop}`,
+    SALES_ADDRESS: `127.0.0.1:${sales}`,
   };
   const urls = Object.fromEntries(
     Object.entries({ gateway, status, shop }).map(([name, port]) => [name, `http://127.0.0.1:${port}`]),
