@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { listRunningServices } from "#daemon/running-services.ts";
 import { readNamedText, explainUnreadable } from "#daemon/files/regular-file.ts";
@@ -32,10 +33,13 @@ export function findControlTarget(command: string, typed: ControlOptions, { mask
   if (places !== undefined) return { kind: "socket", stateDirectories: places, typed } as const;
   const [only, ...others] = listRunningServices(process.env).flatMap(({ stateDirectory: place }) => place ?? []);
   if (only !== undefined && others.length === 0) return { kind: "socket", stateDirectories: [only], typed } as const;
-  const here = [only, ...others].flatMap((place) => (place === undefined ? [] : quoteShellWord(place))).join(", ");
+  const commands = [only, ...others].flatMap((place) =>
+    place === undefined ? [] : `\n  ${formatOwnCommand()} ${command} --state-directory ${quoteShellWord(place)}`,
+  );
   fail(
-    `${command}: which sidecar? Name it by --state-directory, --settings with its settings, --url, or its GATEHOUSE_SIDECAR_NODE_WORKSPACE. ` +
-      `Its page and log show the whole command. ${here === "" ? "None that this user can see runs here." : `Here run those with their state in ${here}.`}`,
+    commands.length === 0
+      ? `${command}: this user sees no sidecar that runs here. Name it by --state-directory, --settings with its settings, --url, or its GATEHOUSE_SIDECAR_NODE_WORKSPACE.`
+      : `${command}: which sidecar? Several run here:${commands.join("")}`,
   );
   return undefined;
 }

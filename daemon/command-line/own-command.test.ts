@@ -25,7 +25,7 @@ test.each([
 test("it is short in the folder of the program, and whole where that is elsewhere", () => {
   expect(formatOwnCommand(root)).toBe("npx gatehouse");
   expect(formatOwnCommand(join(root, "docs"))).toBe(formatOwnCommand());
-  expect(formatOwnCommand()).toContain(quoteShellWord(join(root, "cli/gatehouse.js")));
+  expect(formatOwnCommand()).toBe(quoteShellWord(join(root, "cli/gatehouse.sh")));
 });
 
 test("it is the name alone where a shell finds this very program by it, and not where that is another", async () => {

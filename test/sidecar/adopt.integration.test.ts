@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
+import { announceService } from "#daemon/running-services.ts";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/node/owned-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
@@ -40,7 +41,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   await using node = await createFakeNode();
   await node.start();
   const state = join(node.workspace, ".gatehouse");
-  const command = `${formatOwnCommand()} adopt --state-directory ${state}`;
+  const command = `${formatOwnCommand()} adopt`;
   await using first = await startService("sidecar", firstContact(node));
   const url = first.urls["sidecar"];
   const waiting = await waitForReason(url, "Adopted", "WaitingForAdopt");
@@ -155,11 +156,27 @@ test("resume fails where no sidecar answers, and by URL requests the token", asy
   expect(nobody.stderr).toContain(
     `resume: no sidecar runs with its state in ${join(node.workspace, ".gatehouse")} or in `,
   );
-  const which = await runGatehouse(["resume"], { XDG_RUNTIME_DIR: join(node.workspace, "run") });
-  expect([which.status, which.stderr]).toEqual([
+  const runtime = { XDG_RUNTIME_DIR: join(node.workspace, "run") };
+  const none = await runGatehouse(["resume"], runtime);
+  expect([none.status, none.stderr]).toEqual([
     1,
-    expect.stringContaining("resume: which sidecar? Name it by --state-directory"),
+    expect.stringContaining("resume: this user sees no sidecar that runs here. Name it by --state-directory"),
   ]);
+  {
+    const service = { service: "sidecar", stopPid: process.pid };
+    const first = { ...service, pid: process.pid, url: "http://127.0.0.1:1", stateDirectory: "/srv/a" };
+    const second = { ...service, pid: process.ppid, url: "http://127.0.0.1:2", stateDirectory: "/srv/b" };
+    using _first = announceService(first, runtime);
+    using _second = announceService(second, runtime);
+    const which = await runGatehouse(["resume"], runtime);
+    expect(which.status).toBe(1);
+    expect(which.stderr.split("\n").toSorted()).toEqual([
+      "",
+      `  ${formatOwnCommand()} resume --state-directory /srv/a`,
+      `  ${formatOwnCommand()} resume --state-directory /srv/b`,
+      "resume: which sidecar? Several run here:",
+    ]);
+  }
 
   const withToken = { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token };
   await using sidecar = await startService("sidecar", buildEnvironment(node, withToken));
@@ -167,8 +184,8 @@ test("resume fails where no sidecar answers, and by URL requests the token", asy
   await waitUntilSettled(url);
   const found = await runGatehouse(["resume"]);
   expect([found.status, found.stderr]).toEqual([0, ""]);
-  const none = await runGatehouse(["resume"], buildEnvironment(node));
-  expect([none.status, none.stdout]).toEqual([
+  const unheld = await runGatehouse(["resume"], buildEnvironment(node));
+  expect([unheld.status, unheld.stdout]).toEqual([
     0,
     expect.stringMatching(new RegExp(`^No hold is in force on ${node.configPath} \\(data `)),
   ]);

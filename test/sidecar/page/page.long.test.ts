@@ -72,7 +72,7 @@ looking(
     expect(await page.getByRole("status").innerText()).toContain("Gatehouse changes nothing more until you resume it.");
     const first = page.locator("#to-do li").first();
     await page.locator("#to-do li", { hasText: "After one more restart it is back." }).waitFor();
-    const resume = `${formatOwnCommand()} resume --state-directory ${join(node.workspace, "state")}`;
+    const resume = `${formatOwnCommand()} resume`;
     expect(await first.innerText()).toContain(`run ${resume} when the cause is fixed.`);
     expect(await first.locator(".command code").allInnerTexts()).toContain(resume);
     await until(

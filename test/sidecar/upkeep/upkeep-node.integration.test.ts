@@ -127,7 +127,7 @@ test("a node that answers but stays at its height is rolled back; gatehouse resu
     error: (text: string) => printed.push(text),
     isColored: false,
   };
-  expect(message).toContain(`run \`${formatOwnCommand()} resume --state-directory ${upkeep.stateDirectory}\` when`);
+  expect(message).toContain(`run \`${formatOwnCommand()} resume\` when`);
   expect(await runResumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
   expect(printed[0]).toMatch(/^The hold since .* is lifted\. It was: The node did not come back/);
   expect(printed[0]).toContain(`on ${node.configPath} (data ${join(node.workspace, "data")}, chain 1672, machine `);

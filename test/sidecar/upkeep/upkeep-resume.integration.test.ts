@@ -27,7 +27,7 @@ test("gatehouse resume takes another writer of node.conf for stopped", async () 
     await readUntil(upkeep.corrections, (count) => count === corrections + index);
   }
   const { message } = await upkeep.reason("SoleWriter", "Contested");
-  const command = `${formatOwnCommand()} resume --state-directory ${upkeep.stateDirectory}`;
+  const command = `${formatOwnCommand()} resume`;
   expect(message).toContain(`or until \`${command}\` is run.`);
   const printed: string[] = [];
   const write = (text: string) => void printed.push(text);

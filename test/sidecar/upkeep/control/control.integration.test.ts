@@ -97,14 +97,11 @@ test("the socket that a killed sidecar left does not hide the one that runs", as
 test("the command is the one for this deployment, and safe to paste", () => {
   const commandPrefix = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js";
   expect(createCommandWords({ commandPrefix }, "/state")("resume")).toBe(`${commandPrefix} resume`);
-  expect(createCommandWords({}, "/state")("upgrade --cancel")).toBe(
-    `${formatOwnCommand()} upgrade --cancel --state-directory /state`,
-  );
-  expect(createCommandWords({}, "/srv/a/.gatehouse")("adopt")).toBe(
-    `${formatOwnCommand()} adopt --state-directory /srv/a/.gatehouse`,
-  );
-  expect(createCommandWords({}, "/srv/the node's")("resume")).toBe(
-    `${formatOwnCommand()} resume --state-directory '/srv/the node'\\''s'`,
+  const words = createCommandWords({}, "/srv/the node's");
+  expect(words("upgrade --cancel")).toBe(`${formatOwnCommand()} upgrade --cancel`);
+  expect(words("adopt")).toBe(`${formatOwnCommand()} adopt`);
+  expect(words("restore --snapshot")).toBe(
+    `${formatOwnCommand()} restore --snapshot --state-directory '/srv/the node'\\''s'`,
   );
 });
 
