@@ -18,7 +18,9 @@ import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { keepResponses } from "./claims/retained-responses.ts";
 import { allowOtherOrigins } from "./other-requests.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
+import type { Route } from "./routes/route.ts";
 import { openSoldRoutes } from "./sold-routes.ts";
+import { formatSpendControls } from "./spend-controls.ts";
 import { boundSale, createClaimSearch, guardSale } from "./sale/guarded-sale.ts";
 import { sell, type SellingDependencies } from "./sale/sale.ts";
 import { describeResourceServerApi } from "./resource-server-api.ts";
@@ -67,7 +69,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
         mask,
         configuration: context.configuration,
         api,
-        addPage: createPage(settings),
+        addPage: createPage(settings, routes.current),
       },
     ),
   );
@@ -108,9 +110,11 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   return { urls, announced: { url: operations.url } };
 }
 
-function createPage({ chain, payTo, operations }: ResourceServerSettings) {
+function createPage({ chain, payTo, operations }: ResourceServerSettings, listRoutes: () => readonly Route[]) {
   const tags = ["sells HTTP routes by x402", `paid to ${payTo}`];
-  return createServicePage({ service: "resource-server", tags, chainId: chain.id, pages: operations.pages });
+  const describeBuyers = () => formatSpendControls(listRoutes().flatMap(({ accepts }) => accepts));
+  const page = { service: "resource-server", tags, chainId: chain.id, pages: operations.pages } as const;
+  return createServicePage({ ...page, describeBuyers });
 }
 
 /** Sells within the bounds of payments under way, of which half at most may be without a verdict. */

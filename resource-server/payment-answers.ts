@@ -1,6 +1,7 @@
 import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from "@x402/core/http";
 import type { PaymentRequired, SettleResponse } from "@x402/core/types";
 import { offeredIdentifier } from "#x402/payment-identifier.ts";
+import { formatSpendControls } from "./spend-controls.ts";
 import type { Route } from "./routes/route.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SoldResponse } from "./claims/payment-claim.ts";
@@ -95,19 +96,6 @@ export function answerUnsettled(): Response {
   });
 }
 
-/** Lines for clients by `@x402/core` and PyPI's `x402`, which pay in no token but those that they know, until they are told to. */
-function allowAssets({ accepts }: Route) {
-  const [offer] = accepts;
-  if (offer === undefined) return {};
-  const { network, asset, amount } = offer;
-  const typescript = { allowedAssets: [{ network, asset, maxAmountPerPayment: amount }] };
-  const python = { allowed_assets: [{ network, asset, max_amount_per_payment: amount }] };
-  return {
-    typescript: `client.setSpendControls(${JSON.stringify(typescript)});`,
-    python: `client.set_spend_controls(${JSON.stringify(python)})`,
-  };
-}
-
 /**
  * Requests payment: 402 with every offer of the route. `error` says why, in the SDK's reason codes or in words; a facilitator's message is about the payment
  * that came.
@@ -129,7 +117,11 @@ export function requirePayment(
     accepts: [...route.accepts],
     extensions: offeredIdentifier,
   };
-  const body = { error, ...(message === undefined ? {} : { message }), spendControls: allowAssets(route) };
+  const body = {
+    error,
+    ...(message === undefined ? {} : { message }),
+    spendControls: formatSpendControls(route.accepts.slice(0, 1)),
+  };
   return answerBody(402, body, {
     "PAYMENT-REQUIRED": encodePaymentRequiredHeader(instructions),
     ...(settlement === undefined ? {} : { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) }),

@@ -13,13 +13,15 @@ export type ServicePage = Readonly<{
   chainId: number;
   /** Pages that it links to, each `name=URL`. */
   pages: readonly string[];
+  /** Lines of code that stock clients need before they pay this seller; default: no client pays it. */
+  describeBuyers?: () => Readonly<{ typescript: string; python: string }> | undefined;
 }>;
 
 /** What the page is derived from. */
 type ServicePageSources = Readonly<{ readiness: () => Readiness; metrics: Registry }>;
 
 /** Creates what adds the page of a service without a node: `GET /`, the same page as a node's, and `GET /status`, which it is drawn from. */
-export function createServicePage({ service, tags, chainId, pages }: ServicePage) {
+export function createServicePage({ service, tags, chainId, pages, describeBuyers }: ServicePage) {
   return (app: App, { readiness, metrics }: ServicePageSources): void => {
     const payments = createPaymentWatch();
     payments.add({
@@ -38,7 +40,9 @@ export function createServicePage({ service, tags, chainId, pages }: ServicePage
       const at = new Date().toISOString();
       const figures = { payments: await count() };
       const body = { at, service, ...describeReadiness(readiness()), figures, tags: [...tags, `eip155:${chainId}`] };
-      return c.json({ ...body, pages: listPageLinks(pages) }, 200, { "Cache-Control": "no-store" });
+      return c.json({ ...body, pages: listPageLinks(pages), buyers: describeBuyers?.() }, 200, {
+        "Cache-Control": "no-store",
+      });
     });
     addAssets(app, "status/page/assets");
   };

@@ -51,6 +51,9 @@ it("the operations port says how the server is, and counts the requests to the p
   expect(metrics).toContain('gatehouse_payment_requests_total{route="GET /data",outcome="unpaid"} 1');
   expect(metrics).toContain('gatehouse_http_request_duration_seconds_count{method="GET",route="/data",status="402"} 1');
   expect(metrics).not.toContain('route="/readyz"');
+  const { spendControls } = (await (await fetch(`${findUrl(shop)}/data`)).json()) as { spendControls: object };
+  const { buyers } = (await (await fetch(`${findOperationsUrl(shop)}/status`)).json()) as { buyers: object };
+  expect(buyers).toEqual(spendControls);
 });
 
 it("nothing is sold at the operations port", async () => {

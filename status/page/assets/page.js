@@ -1,4 +1,5 @@
 import { showActions } from "./actions.js";
+import { showBuyers } from "./buyers.js";
 import { showCharts } from "./charts.js";
 import { showChecks } from "./checks.js";
 import { element, find, setText } from "./elements.js";
@@ -32,6 +33,7 @@ function show(status) {
   showPlan(status.plan, status.conditions);
   showActions(status);
   showNodeParts(status, nowMs);
+  showBuyers(status.buyers);
   showChecks(status.conditions);
   showPages(status);
   refreshTimes(nowMs);

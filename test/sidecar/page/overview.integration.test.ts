@@ -39,7 +39,8 @@ async function serveFacilitator() {
   const checks = { chain: { ok: true, message: "The chain answers." } };
   const readiness = () => ({ ready: true, checks });
   const pages = ["node-7=http://127.0.0.1:9600/"];
-  const page = { service: "facilitator", tags: ["settles"], chainId: 7, pages } as const;
+  const lines = { typescript: "client.setSpendControls({});", python: "client.set_spend_controls({})" };
+  const page = { service: "facilitator", tags: ["settles"], chainId: 7, pages, describeBuyers: () => lines } as const;
   const listener = await listenForOperations(
     { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000, allowedHosts: [] },
     {
@@ -136,6 +137,10 @@ looking(
     await own.page.getByText("Its check passes.").first().waitFor({ timeout: generousMs });
     expect(await own.page.locator("#figures").innerText()).toMatch(/Settled\s+1\b/);
     expect(await own.page.title()).toBe("Ready: facilitator · Gatehouse");
+    expect(await own.page.locator("#buyers .command code").allInnerTexts()).toEqual([
+      "client.setSpendControls({});",
+      "client.set_spend_controls({})",
+    ]);
     expect(await own.page.getByRole("link", { name: "node-7" }).getAttribute("href")).toBe("http://127.0.0.1:9600/");
     await expectWellMade(own.page, "service");
     expect(own.complaints()).toEqual([]);
