@@ -11,6 +11,19 @@ export function escapeCell(text: string): string {
   return text.replaceAll(/[|<]/g, "\\$&");
 }
 
+/** Wraps a paragraph, or an item of a list, whose later lines are indented. */
+export function wrapLines(text: string): readonly string[] {
+  const indent = text.startsWith("- ") ? "  " : "";
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last === undefined) lines.push(word);
+    else if (`${last} ${word}`.length <= 140) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(`${indent}${word}`);
+  }
+  return lines;
+}
+
 /**
  * Puts a text in place of the one that a page has between the comments `<!-- <mark>: … -->` and `<!-- /<mark> -->`.
  *

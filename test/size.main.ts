@@ -6,6 +6,7 @@ import { createProgram } from "../cli/program.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
 import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
+import { allSettings } from "./support/all-settings.ts";
 
 const root = join(import.meta.dirname, "..");
 const paths = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root })
@@ -17,7 +18,7 @@ const isTest = (path: string) => /^test\/|\/testing\/|\.test\.[jt]s$/.test(path)
 const code = paths.filter((path) => /\.(ts|js|mjs|cjs)$/.test(path));
 const source = code.filter((path) => !isTest(path));
 const pages = paths.filter((path) => path.endsWith(".md"));
-const printed = pages.filter((path) => /Printed (from|by)|do not edit/.test(read(path).slice(0, 1_000)));
+const printed = pages.filter((path) => /do not edit/.test(read(path).slice(0, 1_000)));
 
 const program = createProgram({ mask: { text: (text) => text, hide: () => undefined } });
 const figures = {
@@ -26,7 +27,7 @@ const figures = {
   "tests and helpers, lines": countAll(code.filter(isTest), countLines),
   "Markdown, words": countAll(pages, countWords),
   "Markdown by hand, words": countAll(pages, countWords) - countAll(printed, countWords),
-  settings: (read("docs/settings.md").match(/^\| `GATEHOUSE_/gm) ?? []).length,
+  settings: allSettings.length,
   commands: program.createHelp().visibleCommands(program).length,
   conditions: Object.keys(conditionReasons).length,
   reasons: Object.values(conditionReasons).flatMap((byStatus) => Object.values(byStatus).flat()).length,

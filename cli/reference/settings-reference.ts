@@ -1,40 +1,107 @@
-import { escapeCell } from "#daemon/markdown.ts";
+import { wrapLines } from "#daemon/markdown.ts";
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 import { listEssentialLeaves } from "../settings-help.ts";
+
+/** Values that the end of a setting's key implies, which the reference explains once. */
+const usual: readonly (readonly [end: RegExp, expected: string])[] = [
+  [/Ms$/, "milliseconds, a whole number from 1 to 86400000"],
+  [/Seconds$/, "seconds, a whole number from 1 to 86400"],
+  [/Bytes$/, "a number of bytes, 1 or more"],
+  [/[pP]ort$/, "a port number from 0 to 65535 (0: any free port)"],
+  [/[hH]ost$/, "an IP address or host name to listen on"],
+  [/Url$/, "an http:// or https:// URL"],
+  [/(?:Path|Directory)$/, "a file system path"],
+  [/./, "a whole number, 1 or more"],
+  [/./, "true or false"],
+];
+
+/** Service whose settings another has under a key of their own name. */
+const embedded = "gateway";
 
 /** Prints the settings reference of the documentation, in Markdown, from the schemas that the services read. */
 export function printSettingsReference(definitions: readonly SettingsDefinition[]): string {
   return [
     "# Settings",
     "",
-    "Printed from the services' schemas by `npm run docs`; do not edit. Each setting is an environment variable, and the key in",
-    "brackets in a service's JSON5 settings file. The environment wins over the file; an empty variable counts as absent. A secret",
-    "is given in the environment or as `<NAME>_FILE`, the path of a file that holds it, never in a settings file.",
+    "Printed from the services' schemas by `npm run docs`; do not edit.",
     "",
-    ...definitions.flatMap(formatService),
+    "Set a key in the service's JSON5 file, or as an environment variable: `node.httpUrl` of the sidecar is `GATEHOUSE_SIDECAR_NODE_HTTP_URL`.",
+    "The environment wins over the file; an empty variable counts as absent. A secret is given in the environment or as `<NAME>_FILE`, the path of",
+    "a file that contains it, never in a settings file. The default is in brackets.",
+    "",
+    "Where an entry does not list the accepted values, the name does: `…Ms` milliseconds from 1 to 86400000, `…Seconds` seconds from 1 to 86400,",
+    "`…Bytes` 1 or more, `port` 0 to 65535 (0: any free port), `host` an address or host name to listen on, `…Url` an http:// or https:// URL,",
+    "`…Path` and `…Directory` a file system path; with a default of `true` or `false` either, with another number any whole number from 1.",
+    "",
+    ...definitions.flatMap((definition, at) => formatService(definition, definitions.slice(0, at), definitions)),
   ].join("\n");
 }
 
-function formatService(definition: SettingsDefinition): string[] {
-  const leaves = listSettingsLeaves(definition.service, definition.schema);
+function formatService(
+  definition: SettingsDefinition,
+  earlier: readonly SettingsDefinition[],
+  all: readonly SettingsDefinition[],
+): string[] {
+  const { service } = definition;
+  const leaves = listSettingsLeaves(service, definition.schema);
   const essentials = listEssentialLeaves(definition, leaves);
+  const inner = service === embedded ? undefined : all.find((one) => one.service === embedded);
+  const nested = inner === undefined ? [] : leaves.filter((leaf) => isNested(leaf, inner));
+  const rest = leaves.filter((leaf) => !nested.includes(leaf));
+  const shared = Map.groupBy(rest, (leaf) => earlier.find((one) => hasSame(one, leaf))?.service);
+  const own = Map.groupBy(shared.get(undefined) ?? [], ({ path: [section = ""] }) => section);
   return [
-    `## \`gatehouse ${definition.service}\``,
+    `## \`gatehouse ${service}\``,
     "",
-    `Settings file: \`--settings <file>\` or \`${toEnvironmentName(definition.service, ["settingsPath"])}\`.`,
+    `Settings file: \`--settings <file>\` or \`${toEnvironmentName(service, ["settingsPath"])}\`. Prefix of the variables: \`${toEnvironmentName(service, [""])}\`.`,
     "",
-    ...(essentials.length === 0 ? [] : [`Set first: ${essentials.map(({ env }) => `\`${env}\``).join(", ")}.`, ""]),
-    "| setting | what it is for | expected | default |",
-    "|---|---|---|---|",
-    ...leaves.map(formatSettingRow),
-    "",
+    ...(essentials.length === 0 ? [] : [...wrapLines(`Set first: ${listKeys(essentials)}.`), ""]),
+    ...(nested.length === 0
+      ? []
+      : [
+          `\`${embedded}.\` takes every setting of [\`gatehouse ${embedded}\`](#gatehouse-${embedded}) that is not listed here: \`${embedded}.public.port\` for \`public.port\`.`,
+          "",
+        ]),
+    ...[...shared].flatMap(([other, same]) => (other === undefined ? [] : formatShared(other, same))),
+    ...[...own].flatMap(([section, some]) => formatSection(section, some)),
   ];
 }
 
-function formatSettingRow(leaf: SettingsLeaf): string {
-  const fallback = leaf.default === undefined ? (leaf.required ? "required" : "none") : `\`${leaf.default}\``;
-  const notes = leaf.secret ? `${leaf.expected} (secret)` : leaf.expected;
-  const cells = [`\`${leaf.env}\` [\`${leaf.path.join(".")}\`]`, leaf.description, notes, fallback];
-  return `| ${cells.map(escapeCell).join(" | ")} |`;
+/** Names settings that another service, printed before, has with the same words. */
+function formatShared(other: string, same: readonly SettingsLeaf[]): readonly string[] {
+  return [...wrapLines(`As of [\`gatehouse ${other}\`](#gatehouse-${other}): ${listKeys(same)}.`), ""];
+}
+
+function formatSection(section: string, leaves: readonly SettingsLeaf[]): readonly string[] {
+  return [`### ${section}`, "", ...leaves.flatMap(formatSetting), ""];
+}
+
+/** Whether the embedded service has the setting too, without the first key, and with the same words. */
+function isNested(leaf: SettingsLeaf, inner: SettingsDefinition): boolean {
+  const [first, ...path] = leaf.path;
+  return first === embedded && hasSame(inner, { ...leaf, path });
+}
+
+function hasSame({ service, schema }: SettingsDefinition, leaf: SettingsLeaf): boolean {
+  const text = formatSetting(leaf).join("\n");
+  return listSettingsLeaves(service, schema).some((one) => formatSetting(one).join("\n") === text);
+}
+
+function listKeys(leaves: readonly SettingsLeaf[]): string {
+  return leaves.map(({ path }) => `\`${path.join(".")}\``).join(", ");
+}
+
+function formatSetting(leaf: SettingsLeaf): readonly string[] {
+  const key = leaf.path.join(".");
+  const fallback = leaf.default === undefined ? (leaf.required ? " (required)" : "") : ` (\`${leaf.default}\`)`;
+  const isUsual = usual.some(([end, expected]) => end.test(key) && expected === leaf.expected);
+  const notes = [isUsual ? "" : leaf.expected, leaf.secret ? "secret" : ""].filter((note) => note !== "");
+  const accepted = notes.length === 0 ? "" : ` *${escape(notes.join("; "))}*`;
+  return wrapLines(`- \`${key}\`${fallback}: ${escape(leaf.description)}.${accepted}`);
+}
+
+/** Escapes what would begin an element or an emphasis. */
+function escape(text: string): string {
+  return text.replaceAll(/[*<]/g, "\\$&");
 }

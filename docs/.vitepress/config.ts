@@ -1,38 +1,52 @@
-import { existsSync, globSync } from "node:fs";
-import { basename, dirname, join, posix } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
 import { defineConfig } from "vitepress";
+import { listPagesBelow, readContents, type Entry } from "../../test/docs/contents.ts";
 import { drawDiagram } from "./diagram.ts";
 import { promql } from "./promql.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Pages of a folder, as the sidebar lists them. */
-function listPagesIn(folder: string) {
-  return globSync("*.md", { cwd: join(root, folder) })
-    .toSorted()
-    .map((file) => ({ text: basename(file, ".md").replaceAll("-", " "), link: `/${folder}/${basename(file, ".md")}` }));
+/** Address of a page in the site. */
+function toLink(page: string): string {
+  return `/${page.replace(/(?:README)?\.md$/, "")}`;
+}
+
+/** An item of the sidebar; pages below a README are folded away. */
+function toItem({ title, page }: Entry) {
+  const below = /^docs\/\w+\/README\.md$/.test(page) ? listPagesBelow(page) : [];
+  const items = below.map((one) => ({ text: one.title, link: toLink(one.page) }));
+  return { text: title, link: toLink(page), ...(items.length === 0 ? {} : { collapsed: true, items }) };
 }
 
 /** Folders and files that pages name and that are no pages: the site has only their names. */
 function isNoPage(href: string, page: string): boolean {
   if (/^(?:[a-z]+:|#)/.test(href)) return false;
   const target = posix.join(dirname(page), href.split("#")[0] ?? "");
-  return existsSync(join(root, target)) && !target.endsWith(".md") && !target.endsWith(".png");
+  const isInSite = /\.(?:md|png)$/.test(target) && !/^(?:test\/|CHANGELOG)/.test(target);
+  return existsSync(join(root, target)) && !isInSite;
 }
 
 /** The pages as a site, made from the same files as they are read in a clone. Search works without a network. */
 export default defineConfig({
   title: "Gatehouse",
-  description: "Put your node's RPC on the internet, keep the node right, and get paid per request.",
+  description: "Put your node's RPC on the internet, keep the node healthy, and get paid per request.",
   srcDir: "..",
   srcExclude: ["CHANGELOG.md", "test/**", "dist/**", ".gatehouse/**", "**/node_modules/**"],
   cacheDir: "../node_modules/.cache/vitepress",
-  rewrites: {
-    "README.md": "index.md",
-    ":room/README.md": ":room/index.md",
-    "docs/:folder/README.md": "docs/:folder/index.md",
-    "examples/:folder/README.md": "examples/:folder/index.md",
+  rewrites: (page) => page.replace(/README\.md$/, "index.md"),
+  // Tables need the room of the outline, and names in them break where they must.
+  transformPageData: ({ frontmatter, relativePath }) => {
+    const text = readFileSync(join(root, relativePath.replace(/index\.md$/, "README.md")), "utf8");
+    if (/^\|(?:[^|\n]+\|){4,}$/m.test(text)) frontmatter["aside"] = false;
   },
+  head: [
+    [
+      "style",
+      {},
+      ".vp-doc td, .vp-doc th { padding: 6px 10px; font-size: 13px; vertical-align: top; overflow-wrap: break-word }",
+    ],
+  ],
   ignoreDeadLinks: false,
   lastUpdated: false,
   markdown: {
@@ -53,19 +67,11 @@ export default defineConfig({
   },
   themeConfig: {
     search: { provider: "local" },
-    sidebar: [
-      {
-        text: "Start",
-        items: [
-          { text: "Overview", link: "/" },
-          { text: "Getting started", link: "/docs/getting-started" },
-        ],
-      },
-      { text: "Guides", items: listPagesIn("docs/guides") },
-      { text: "Concepts", items: listPagesIn("docs/concepts") },
-      { text: "Reference", items: listPagesIn("docs") },
-      { text: "Runbooks", collapsed: true, items: listPagesIn("docs/runbooks") },
-      { text: "Decisions", collapsed: true, items: listPagesIn("docs/decisions") },
-    ],
+    outline: [2, 3],
+    sidebar: readContents().map(({ title, entries }) => ({
+      text: title,
+      collapsed: title === "Contribute",
+      items: entries.map(toItem),
+    })),
   },
 });

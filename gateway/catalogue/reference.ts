@@ -4,19 +4,7 @@ import { specifiedMethods } from "./catalogue.ts";
 import type { CacheRule, Method, ParamLimit } from "./method.ts";
 import { tracedTimes, unknownParamsBytes } from "./method-parts.ts";
 
-const columns = [
-  "Method",
-  "Parameters",
-  "Result",
-  "Audience",
-  "Answered by",
-  "Limit by default",
-  "Params",
-  "Units",
-  "Cached",
-  "Time limit",
-  "While behind",
-];
+const columns = ["Method", "Parameters", "Result", "Audience", "Units", "Cached", "Limits and more"];
 
 /** What costs anvil most CPU for a unit, as the benchmark's part `node` measured it. */
 const worstCalls: readonly (readonly string[])[] = [
@@ -39,16 +27,16 @@ export function printMethodReference(policy: PolicySettings = policySchema.parse
   return [
     "# JSON-RPC methods",
     "",
-    "What the gateway knows about each method; printed from its catalogue by `npm run docs`. A method's audience is the widest",
-    "listener that has it first: the public one has `public` methods, the private one `private` ones as well, the internal one all.",
-    "Settings (`gateway.methods`) move, change, remove (`audience: nobody`) and add methods. What is added is requested once at most;",
-    "`eth_newFilter` has the cap of `eth_getLogs` then, and `debug_trace…` has to name `callTracer` in its last parameter.",
-    "Where tracer options are left out, `callTracer` is meant; those of the struct logger without a tracer are refused.",
-    "A call that names more gas than stands under Limit gets that much (`gateway.limits.callGas`), as from geth. A unit buys " +
-      `${rateLimit.gasPerUnit} gas (\`gateway.rateLimit.gasPerUnit\`); a traced call's gas counts ${tracedTimes} times, and is the limit where it names none.`,
-    "The parameters of a call may have as many bytes as stands under Params, else " +
-      `${formatKib(limits.paramsBytes)} (\`gateway.limits.paramsBytes\`); an added method's ${formatKib(unknownParamsBytes)}.`,
-    `Each whole KiB of a call costs ${rateLimit.unitsPerKiB} units more (\`gateway.rateLimit.unitsPerKiB\`). Block ranges are limited by \`gateway.ranges\` and by tier.`,
+    "Printed by `npm run docs` from the gateway's catalogue; do not edit. The public listener has the methods with the audience `public`, the private one also",
+    "`private` ones, the internal one all. `gateway.methods` moves, changes, removes (`audience: nobody`) and adds methods; an added one is sent to the node at",
+    "most once, an added `eth_newFilter` has the cap of `eth_getLogs`, and an added `debug_trace…` must name `callTracer` in its last parameter.",
+    "",
+    "- Without tracer options `callTracer` is meant; options of the struct logger without a tracer are rejected.",
+    "- Gas above the limit is capped (`gateway.limits.callGas`), as by geth. Block ranges are limited by `gateway.ranges` and by tier.",
+    `- A unit buys ${rateLimit.gasPerUnit} gas (\`gateway.rateLimit.gasPerUnit\`); a traced call's gas counts ${tracedTimes} times, and is the limit where it names none.`,
+    `- Parameters: up to ${formatKib(limits.paramsBytes)} (\`gateway.limits.paramsBytes\`) unless listed; of an added method ${formatKib(unknownParamsBytes)}.`,
+    `- Each whole KiB of a call costs ${rateLimit.unitsPerKiB} units more (\`gateway.rateLimit.unitsPerKiB\`).`,
+    "- The node has 10 s to respond unless listed. `behind`: also served while the node is behind.",
     "",
     ...formatTable(columns, rows),
     "",
@@ -66,18 +54,21 @@ export function printMethodReference(policy: PolicySettings = policySchema.parse
 function buildCells(method: Method, { ranges, limits }: PolicySettings): readonly string[] {
   const { name, params, result, audience, answeredBy, limit, paramsBytes, costUnits, cache, timeoutMs } = method;
   const { webSocketOnly, whileBehind } = method;
+  const notes = [
+    answeredBy === "node" ? "" : `by the ${answeredBy}`,
+    webSocketOnly === true ? "WebSocket only" : describeLimit(limit, ranges, limits.callGas),
+    paramsBytes === undefined ? "" : `parameters ${formatKib(paramsBytes)}`,
+    answeredBy === "node" && timeoutMs !== 10_000 ? `${timeoutMs / 1_000} s` : "",
+    answeredBy === "gateway" || whileBehind === true ? "behind" : "",
+  ];
   return [
     `\`${name}\``,
     params.map((param) => `${param.name}${param.optional === true ? "?" : ""}`).join(", ") || "none",
     result,
     audience,
-    answeredBy,
-    webSocketOnly === true ? "WebSocket only" : describeLimit(limit, ranges, limits.callGas),
-    paramsBytes === undefined ? "" : formatKib(paramsBytes),
     String(costUnits),
     describeCache(cache),
-    answeredBy === "node" ? `${timeoutMs / 1_000} s` : "",
-    answeredBy === "gateway" || whileBehind === true ? "answered" : "",
+    notes.filter((note) => note !== "").join("; "),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { escapeCell, formatTable } from "#daemon/markdown.ts";
+import { escapeCell, wrapLines } from "#daemon/markdown.ts";
 import { metricsByPart } from "./metric-catalogue.ts";
 import type { MetricDefinition } from "./metric-definition.ts";
 
@@ -29,9 +29,10 @@ export function printMetricReference(): string {
   return [
     "# Metrics",
     "",
-    "Every metric of Gatehouse's own, as a service answers it at `/metrics`; printed by `npm run docs` from the catalogue of which alerts and dashboards are made, which a test compares with",
-    "running services. Besides, each service has Prometheus's usual ones of its process and of Node (`process_…`, `nodejs_…`). A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`.",
-    "Labels come from closed lists, settings and files, never from a request. [Observability](observability.md) says how to scrape them, the [runbooks](runbooks/README.md) which alerts there are.",
+    "Printed by `npm run docs` from the catalogue that alerts and dashboards are made from, which a test compares with running services; do not edit.",
+    "In brackets are type and labels. Each service also has Prometheus's usual metrics of its process and of Node (`process_…`, `nodejs_…`). A histogram `x`",
+    "has the series `x_bucket`, `x_sum` and `x_count`. The unit is the end of a name; a `…_timestamp_seconds` counts from 1970. Labels come from closed lists, settings and",
+    "files, never from a request. [Observability](observability.md) says how to scrape, the [runbooks](runbooks/README.md) list the alerts.",
     "",
     ...(Object.keys(parts) as Part[]).flatMap(formatSection),
   ].join("\n");
@@ -39,33 +40,9 @@ export function printMetricReference(): string {
 
 function formatSection(part: Part): readonly string[] {
   const { title, by } = parts[part];
-  return [`## ${title}`, "", by, "", ...formatMetricTable(part), ""];
-}
-
-function formatMetricTable(part: Part): readonly string[] {
   const metrics: readonly (readonly [string, MetricDefinition])[] = Object.entries(metricsByPart[part]);
-  const rows = metrics.map(([name, { type, labels, help }]) => [
-    `\`${name}\``,
-    type,
-    labels.map((label) => `\`${label}\``).join(", "),
-    findUnit(name, type),
-    escapeCell(help),
-  ]);
-  return formatTable(["metric", "type", "labels", "unit", "meaning"], rows);
-}
-
-/** Units by the end of a name; the first match holds. */
-const units = [
-  [/^gatehouse_time_seconds$|_timestamp_seconds$/, "seconds since 1970"],
-  [/_seconds(?:_total)?$/, "seconds"],
-  [/_bytes$/, "bytes"],
-  [/_blocks$/, "blocks"],
-  [/_versions?$/, "versions"],
-  [/_balance_native$/, "native currency"],
-  [/_units_total$/, "smallest units"],
-  [/_info$/, "1"],
-] as const;
-
-function findUnit(name: string, type: MetricDefinition["type"]): string {
-  return units.find(([pattern]) => pattern.test(name))?.[1] ?? (type === "counter" ? "count" : "number");
+  const lines = metrics.flatMap(([name, { type, labels, help }]) =>
+    wrapLines(`- \`${name}\` (${[type, ...labels.map((label) => `\`${label}\``)].join(", ")}): ${escapeCell(help)}`),
+  );
+  return [`## ${title}`, "", by, "", ...lines, ""];
 }

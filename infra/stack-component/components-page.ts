@@ -1,4 +1,4 @@
-import { escapeCell, formatTable, withMarked } from "#daemon/markdown.ts";
+import { escapeCell, withMarked, wrapLines } from "#daemon/markdown.ts";
 import { buildPackageSchema, type ObjectType, type PackageSchema, type Property } from "./package-schema.ts";
 
 /**
@@ -19,22 +19,21 @@ function printComponents({ resources, types }: PackageSchema): string {
     `## ${type}`,
     outputs.description ?? "",
     "### Inputs",
-    printTable({ type: "object", properties: inputProperties, required: requiredInputs }),
+    printList({ type: "object", properties: inputProperties, required: requiredInputs }),
     "### Outputs",
-    printTable(outputs),
+    printList(outputs),
   ]);
-  const objects = Object.entries(types).flatMap(([type, object]) => [`### ${getLastPart(type)}`, printTable(object)]);
+  const objects = Object.entries(types).flatMap(([type, object]) => [`### ${getLastPart(type)}`, printList(object)]);
   return [...components, "## Types", ...objects].join("\n\n");
 }
 
-function printTable({ properties, required }: ObjectType): string {
-  const rows = Object.entries(properties).map(([name, property]) => [
-    `\`${name}\``,
-    formatType(property),
-    required.includes(name) ? "always" : formatDefault(property),
-    escapeCell(`${property.secret === true ? "Secret. " : ""}${property.description ?? ""}`),
-  ]);
-  return formatTable(["name", "type", "there, or default", "what it is"], rows).join("\n");
+function printList({ properties, required }: ObjectType): string {
+  const lines = Object.entries(properties).flatMap(([name, property]) => {
+    const notes = [formatType(property), required.includes(name) ? "always" : formatDefault(property)];
+    const text = `${property.secret === true ? "Secret. " : ""}${property.description ?? ""}`;
+    return wrapLines(`- \`${name}\` (${notes.filter((note) => note !== "").join(", ")}): ${escapeCell(text)}`);
+  });
+  return lines.join("\n");
 }
 
 function formatDefault({ default: value }: Property): string {

@@ -1,4 +1,4 @@
-import { escapeCell, formatTable } from "#daemon/markdown.ts";
+import { escapeCell, wrapLines } from "#daemon/markdown.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
@@ -13,9 +13,9 @@ export function printConditionReference(): string {
   return [
     "# Conditions",
     "",
-    "What a sidecar says of its node, in the order of its page; printed by `npm run docs` from the code. A condition is `True`, `False` or `Unknown`, always with a reason: `/status`,",
-    '`gatehouse_condition{type="…"}` (1, 0, -1) and `gatehouse_condition_info{type="…",reason="…"}` have both. Below each stand the reasons of `False` with what to do; the page adds the commands of its',
-    "deployment.",
+    "Printed by `npm run docs` from the code; do not edit. A condition of a node is `True`, `False` or `Unknown`, always with a reason, at `/status` and in",
+    '`gatehouse_condition{type="…"}` (1, 0, -1) and `gatehouse_condition_info{type="…",reason="…"}`. Listed are the reasons of `False` with what to do;',
+    "the status page adds the commands of its deployment.",
     "",
     ...Object.entries(conditionReasons).flatMap(([type, reasons]) => formatSection(type as ConditionType, reasons)),
   ].join("\n");
@@ -27,16 +27,16 @@ function formatSection(
   type: ConditionType,
   { True: right, False: wrong, Unknown: unknown }: Reasons,
 ): readonly string[] {
-  const rows = wrong.map((reason) => {
+  const items = wrong.flatMap((reason) => {
     const runbook = findRunbook({ type, reason } as Condition);
-    return [`\`${reason}\``, formatAdvice(type, reason), `[${runbook.replace(".md", "")}](runbooks/${runbook})`];
+    return wrapLines(`- [\`${reason}\`](runbooks/${runbook}): ${formatAdvice(type, reason)}`);
   });
   return [
     `## ${type}`,
     "",
-    `Right: ${formatReasons(right)}.${unknown.length === 0 ? "" : ` Not known: ${formatReasons(unknown)}.`}`,
+    ...wrapLines(`True: ${formatReasons(right)}.${unknown.length === 0 ? "" : ` Unknown: ${formatReasons(unknown)}.`}`),
     "",
-    ...(rows.length === 0 ? [] : [...formatTable(["wrong", "what to do", "runbook"], rows), ""]),
+    ...(items.length === 0 ? [] : [...items, ""]),
   ];
 }
 
@@ -56,5 +56,5 @@ function formatAdvice(type: ConditionType, reason: string): string {
   });
   const condition = { type, reason, status: "False", message: "", since: "" } as Condition;
   const steps = listSteps(condition, deployment).map(({ text }) => escapeCell(text));
-  return steps.length === 0 ? "nothing: it ends by itself, or another condition has the steps" : steps.join(" ");
+  return steps.length === 0 ? "nothing; it ends by itself, or another condition has the steps." : steps.join(" ");
 }

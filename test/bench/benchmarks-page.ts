@@ -6,8 +6,8 @@ const pageFile = new URL("../../docs/benchmarks.md", import.meta.url);
 
 const introduction = `# Benchmarks
 
-What the last saved run of each part measured; what misses its target stands first. Ratios compare both sides in one run, in turn, and are the medians of its rounds. This page is printed from
-\`test/bench/results.json\`, which the commands below write with \`--save\`.
+Printed by \`npm run docs\` from \`test/bench/results.json\`, which the commands below write with \`--save\`; do not edit. It has the last saved run of each part, missed targets
+first. Ratios compare both sides in one run, in turn, and are the medians of its rounds.
 `;
 
 const commands: readonly (readonly string[])[] = [

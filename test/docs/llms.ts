@@ -1,16 +1,8 @@
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readContents } from "./contents.ts";
 
 const root = join(import.meta.dirname, "../..");
-
-/** Parts of `llms.txt`, each with its pages. */
-const parts: readonly (readonly [string, readonly string[]])[] = [
-  ["Start", ["README.md", "docs/getting-started.md"]],
-  ["Guides", ["docs/guides/*.md"]],
-  ["Concepts", ["docs/concepts/*.md"]],
-  ["Reference", ["docs/*.md"]],
-  ["Parts", ["*/README.md"]],
-];
 
 /** Reads a page's heading, and the first sentence below it. */
 function readSummary(page: string): Readonly<{ title: string; sentence: string }> {
@@ -30,16 +22,14 @@ function readSummary(page: string): Readonly<{ title: string; sentence: string }
  * of the repository.
  */
 export function printLlms(): string {
-  const listed = new Set<string>();
-  const lines = parts.flatMap(([name, globs]) => {
-    const pages = globSync([...globs], { cwd: root, exclude: ["dist/**", "node_modules/**"] }).toSorted();
-    const fresh = pages.filter((page) => !listed.has(page));
-    for (const page of fresh) listed.add(page);
-    const items = fresh.map((page) => {
-      const { title, sentence } = readSummary(page);
-      return `- [${title}](${page}): ${sentence}`;
-    });
-    return [`## ${name}`, "", ...items, ""];
-  });
+  const lines = readContents().flatMap(({ title, entries }) => [
+    `## ${title}`,
+    "",
+    ...entries.map(({ page }) => {
+      const summary = readSummary(page);
+      return `- [${summary.title}](${page}): ${summary.sentence}`;
+    }),
+    "",
+  ]);
   return ["# Gatehouse", "", `> ${readSummary("README.md").sentence}`, "", ...lines].join("\n");
 }

@@ -1,10 +1,13 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
 import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
+import { serviceDefinitions } from "../../cli/service-definitions.ts";
+import { allSettings } from "../support/all-settings.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -30,7 +33,10 @@ const alerts = new Set<string>(
 const reasons: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   Object.entries(conditionReasons).map(([type, { True, False, Unknown }]) => [type, [...True, ...False, ...Unknown]]),
 );
-const variables = [...read("docs/settings.md").matchAll(/`(GATEHOUSE_[A-Z0-9_]+)`/g)].map(([, name = ""]) => name);
+const variables = [
+  ...allSettings.map(({ env }) => env),
+  ...Object.keys(serviceDefinitions).map((service) => toEnvironmentName(service, ["settingsPath"])),
+];
 /** Variables that no schema has: of tests, of a command, and of scripts. */
 const otherVariables = /^GATEHOUSE_(?:TEST|FUZZ|ATTACK|PAY|IMAGE|RUNNER|ENGINE_CACHE)/;
 /** The sections of docs/command-line.md, which is printed from the commands, by command. */

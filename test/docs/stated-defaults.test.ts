@@ -1,13 +1,12 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { allSettings } from "../support/all-settings.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Rows of docs/settings.md, which is printed from the services' schemas: the key, and the default in the setting's own unit. */
-const settings = [
-  ...readFileSync(join(root, "docs/settings.md"), "utf8").matchAll(/\[`([\w.]+)`\].*\| `?([^`|]+)`? \|$/gm),
-].map(([, key = "", value = ""]) => ({ key, value: Number(value) }));
+/** Every setting: the key, and the default in the setting's own unit. */
+const settings = allSettings.map((leaf) => ({ key: leaf.path.join("."), value: Number(leaf.default) }));
 
 /** Sizes of a page's units in a setting's own unit, by the end of the setting's name. */
 const units: readonly Readonly<{ end: RegExp; sizes: Readonly<Record<string, number>> }>[] = [

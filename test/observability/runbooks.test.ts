@@ -7,6 +7,7 @@ import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { verdictLevels } from "#status/verdict.ts";
+import { allKeys, allSettings } from "../support/all-settings.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus/promtool.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -19,7 +20,8 @@ const pages = files
   .map((name) => ({ name, text: readFileSync(join(folder, name), "utf8") }));
 const index = readFileSync(join(folder, "README.md"), "utf8");
 
-const settings = readFileSync(join(root, "docs/settings.md"), "utf8");
+/** Defaults of settings. */
+const defaults = new Set(allSettings.map((leaf) => leaf.default));
 const commands = new Set(
   globSync("cli/{*,commands/*}.ts", { cwd: root })
     .map((path) => readFileSync(join(root, path), "utf8"))
@@ -31,7 +33,7 @@ const routes = new Set(["/", "/livez", "/readyz", "/metrics", "/status", "/api"]
 const metric = (name: string) => name in metricCatalogue || recorded.has(name);
 const queries = (text: string) =>
   [...text.matchAll(/^```promql\n([^]*?)^```$/gm)].flatMap(([, block = ""]) => block.trimEnd().split("\n"));
-const isListenedAt = (port: string) => settings.includes(`| \`${port}\` |`) || watchers.includes(`| \`${port}\` `);
+const isListenedAt = (port: string) => defaults.has(port) || watchers.includes(`| \`${port}\` `);
 const quoted = (text: string) =>
   [...text.replaceAll(/^```[^]*?^```$/gm, "").matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
 
@@ -72,7 +74,7 @@ describe("the runbooks", () => {
       if (/^Gatehouse[A-Z]/.test(word)) return !alerts.some(({ name }) => name === word);
       if (/^[A-Z][A-Za-z]+$/.test(word)) return !words.has(word);
       if (/^[a-z]+(?:\.[a-zA-Z]+)+$/.test(word) && word !== "node.conf") {
-        return !settings.includes(`[\`${word}\`]`) && !watchers.includes(`| \`${word}\` `);
+        return !allKeys.has(word) && !watchers.includes(`| \`${word}\` `);
       }
       return false;
     });

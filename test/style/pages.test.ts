@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
+import { allKeys } from "../support/all-settings.ts";
 import { root } from "./rooms.ts";
 
 const skipped = (name: string) =>
@@ -22,9 +23,7 @@ function isEndOfPath(name: string): boolean {
   return files.some((file) => file.endsWith(`/${name}`));
 }
 
-const settings = [...readFileSync(join(root, "docs/settings.md"), "utf8").matchAll(/\[`([\w.]+)`\]/g)].map(
-  ([, key = ""]) => key,
-);
+const settings = [...allKeys];
 const sections = new Set(settings.map((key) => key.split(".")[0]));
 
 /** A setting, a section, or a key within a setting that is an object; in the gateway's pages without `gateway.`, as they say. */

@@ -1,14 +1,12 @@
-import { formatTable } from "../../markdown.ts";
+import { escapeCell, wrapLines } from "../../markdown.ts";
 import type { LogEventRow } from "./event-row.ts";
 import { logEventChapters } from "./all-events.ts";
 
 const introduction = `# Log events
 
-Every event that the services write under a name, which is the field \`event.action\` of its line ([logs](logs.md)). The name of an event and its level stay as they are while the
-sentence in \`message\` may get better: match the name. A line at \`warn\`, \`error\` or \`fatal\` always has one. Where there is a runbook, the line names it in
-\`event.reference\`.
-
-This page is printed from the table that the services are compiled against by \`npm run docs\`.
+Printed by \`npm run docs\` from the table that the services are compiled against; do not edit. A name is the field \`event.action\` of its line
+([logs](logs.md)). Match it: names and levels stay, the sentence in \`message\` may change. Every line at \`warn\`, \`error\` or \`fatal\` has one.
+The level is in brackets, \`info\` is left out.
 `;
 
 /** Prints docs/log-events.md. */
@@ -20,9 +18,10 @@ export function printLogEvents(): string {
 }
 
 function formatEvents(events: Readonly<Record<string, LogEventRow>>): string {
-  const rows = Object.entries(events).map(([name, { level, means, act, runbook }]) => {
-    const page = runbook === undefined ? "" : `[${runbook}](runbooks/${runbook}.md)`;
-    return [`\`${name}\``, level, means, [act ?? "", page].filter(Boolean).join(" ")];
+  const lines = Object.entries(events).flatMap(([name, { level, means, act, runbook }]) => {
+    const page = runbook === undefined ? [] : `[${runbook}](runbooks/${runbook}.md)`;
+    const parts = [means, act ?? []].flat().map((text) => escapeCell(text.replace(/\.$/, "")));
+    return wrapLines(`- \`${name}\`${level === "info" ? "" : ` (${level})`}: ${[...parts, page].flat().join(". ")}`);
   });
-  return formatTable(["event.action", "level", "what it means", "what to do"], rows).join("\n");
+  return lines.join("\n");
 }

@@ -1,0 +1,33 @@
+import { globSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { listPagesBelow, readContents } from "./contents.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+it("docs/README.md lists every page once, so that a reader of the site gets to it", () => {
+  const pages = globSync(["*.md", "*/README.md", "{docs,examples,infra}/**/*.md"], {
+    cwd: root,
+    exclude: ["node_modules/**", "**/node_modules/**", "dist/**", "CHANGELOG.md", "docs/README.md"],
+  });
+  const listed = readContents().flatMap(({ entries }) => entries.map(({ page }) => page));
+  const below = listed
+    .filter((page) => /^docs\/(?:runbooks|decisions)\/README\.md$/.test(page))
+    .flatMap(listPagesBelow);
+  expect([...listed, ...below.map(({ page }) => page)].toSorted()).toEqual(pages.toSorted());
+});
+
+it("the parts are those of a reader's way", () => {
+  expect(readContents().map(({ title }) => title)).toEqual([
+    "Start",
+    "Guides",
+    "Concepts",
+    "Operate",
+    "Reference",
+    "Contribute",
+  ]);
+  expect(listPagesBelow("docs/runbooks/README.md")).toContainEqual({
+    title: "The node is down",
+    page: "docs/runbooks/node-down.md",
+  });
+});

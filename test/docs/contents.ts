@@ -1,0 +1,34 @@
+import { globSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+
+/** Page as the contents list it, by its path from the root of the repository. */
+export type Entry = Readonly<{ title: string; page: string }>;
+
+/** Part of the documentation, its pages in the order in which they are read. */
+export type Part = Readonly<{ title: string; entries: readonly Entry[] }>;
+
+/** Reads the parts of docs/README.md, which is the one list of the pages for a forge, the site and llms.txt. */
+export function readContents(): readonly Part[] {
+  const [, ...parts] = readFileSync(join(root, "docs/README.md"), "utf8").split(/^## /m);
+  return parts.map((part) => ({
+    title: /^.*/.exec(part)?.[0] ?? "",
+    entries: [...part.matchAll(/^- \[(.+)\]\((.+\.md)\)/gm)].map(([, title = "", link = ""]) => ({
+      title,
+      page: posix.join("docs", link),
+    })),
+  }));
+}
+
+/** Lists the other pages in the folder of a README, by their headings. */
+export function listPagesBelow(readme: string): readonly Entry[] {
+  const folder = posix.dirname(readme);
+  return globSync("*.md", { cwd: join(root, folder), exclude: ["README.md"] })
+    .toSorted()
+    .map((file) => ({ title: readHeading(posix.join(folder, file)), page: posix.join(folder, file) }));
+}
+
+function readHeading(page: string): string {
+  return /^# (.+)$/m.exec(readFileSync(join(root, page), "utf8"))?.[1] ?? page;
+}
