@@ -1,0 +1,129 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
+import { findRootKey } from "../config/problem-parts.ts";
+import { readConfig } from "../stack-config.ts";
+import { addDevnetDefaults, stackQuestions, type Answers, type StackQuestion } from "./stack-questions.ts";
+
+type Output = Readonly<{ out: (text: string) => void; error: (text: string) => void }>;
+type Ask = (question: string) => Promise<string>;
+
+/**
+ * Asks for what a new stack needs, checks all of it as `pulumi preview` would, asks again about what is wrong, and has Pulumi write
+ * `Pulumi.<name>.yaml`, secrets encrypted. Returns the exit status: 0 once it is written, else 1 with the reason; nothing is written before every answer fits.
+ */
+export async function initStack(name: string, directory: string, output: Output): Promise<number> {
+  if (!existsSync(join(directory, "Pulumi.yaml"))) {
+    output.error(`init-stack: ${directory} has no Pulumi.yaml; it belongs to the clone of Gatehouse.\n`);
+    return 1;
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  // Lines that come before they are asked for wait; the end of the input ends the command.
+  const lines = terminal[Symbol.asyncIterator]();
+  const ask = async (question: string) => {
+    output.out(question);
+    const { done, value } = await lines.next();
+    if (done === true) throw new InputEnded();
+    return value.trim();
+  };
+  try {
+    const answers = await askUntilRight(ask, output);
+    await runPulumi(directory, ["stack", "init", name]);
+    for (const [key, value] of Object.entries(answers)) {
+      const secret = stackQuestions.some((question) => question.key === key && question.isSecretFile === true);
+      // The value goes through standard input: a command line can be read by others on the machine.
+      await runPulumi(directory, ["config", "set", "--stack", name, secret ? "--secret" : "--plaintext", key], value);
+    }
+    output.out(`Pulumi.${name}.yaml is written. Deploy it: pulumi up --stack ${name} --policy-pack policies\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof InputEnded || error instanceof PulumiFailed)) throw error;
+    output.error(`init-stack: ${error.message}\n`);
+    return 1;
+  } finally {
+    terminal.close();
+  }
+}
+
+class InputEnded extends Error {
+  override readonly name = "InputEnded";
+  override readonly message = "the input ended before every question was answered; nothing was written.";
+}
+
+class PulumiFailed extends Error {
+  override readonly name = "PulumiFailed";
+}
+
+async function askUntilRight(ask: Ask, output: Output): Promise<Answers> {
+  let answers = await askAll(stackQuestions, {}, ask, output);
+  for (;;) {
+    const problems = findProblems(addDevnetDefaults(answers));
+    if (problems.length === 0) return addDevnetDefaults(answers);
+    output.error(`${problems.map(({ key, message }) => `${key}: ${message}`).join("\n")}\n`);
+    const wrong = new Set(problems.map(({ key }) => findRootKey(key)));
+    const again = stackQuestions.filter(({ key }) => wrong.has(key));
+    // A key that is not asked for follows from the target and the node.
+    answers = await askAll(again.length === 0 ? stackQuestions : again, answers, ask, output);
+  }
+}
+
+async function askAll(
+  questions: readonly StackQuestion[],
+  before: Answers,
+  ask: Ask,
+  output: Output,
+): Promise<Answers> {
+  const answers = { ...before };
+  for (const question of questions) {
+    if (question.when?.(answers) === false) continue;
+    const value = await askOne(question, ask, output);
+    if (value === undefined) delete answers[question.key];
+    else answers[question.key] = value;
+  }
+  return answers;
+}
+
+async function askOne(
+  { ask: words, fallback, isSecretFile }: StackQuestion,
+  ask: Ask,
+  output: Output,
+): Promise<string | undefined> {
+  for (;;) {
+    const typed = (await ask(`${words}${fallback === undefined ? "" : ` [${fallback}]`}: `)) || fallback;
+    if (typed === undefined || isSecretFile !== true) return typed;
+    try {
+      return readFileSync(typed, "utf8").trim();
+    } catch (error) {
+      output.error(`${typed} can't be read (${(error as NodeJS.ErrnoException).code}).\n`);
+    }
+  }
+}
+
+function findProblems(answers: Answers): readonly ConfigProblem[] {
+  try {
+    return readConfig(answers).problems;
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+/** Runs Pulumi with its own words on this terminal's standard error. */
+async function runPulumi(directory: string, args: readonly string[], input = ""): Promise<void> {
+  const child = spawn("pulumi", [...args, "--non-interactive"], {
+    cwd: directory,
+    stdio: ["pipe", "ignore", "inherit"],
+  });
+  const ended = once(child, "close") as Promise<[number | null]>;
+  // A Pulumi that ended meanwhile is reported by its exit status.
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  const [status] = await ended.catch((error: NodeJS.ErrnoException): [string] => [error.code ?? error.message]);
+  if (status === "ENOENT")
+    throw new PulumiFailed("pulumi is not on the PATH; install it (https://www.pulumi.com/docs/install/).");
+  if (status !== 0)
+    throw new PulumiFailed(`pulumi ${args.slice(0, 2).join(" ")} ended with ${status}; its message is above.`);
+}

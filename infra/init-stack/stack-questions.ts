@@ -1,0 +1,59 @@
+/** Answers by key of the stack's configuration; what was left empty is absent. */
+export type Answers = Readonly<Record<string, string>>;
+
+/** Question about one key of a stack's configuration. */
+export type StackQuestion = Readonly<{
+  key: string;
+  ask: string;
+  /** Value of an empty answer; absent: the key stays unset. */
+  fallback?: string;
+  /** The answer is the path of a file with the value, which is stored encrypted. */
+  isSecretFile?: true;
+  /** Whether earlier answers make it worth asking; default: always. */
+  when?: (answers: Answers) => boolean;
+}>;
+
+const isReal = ({ nodeImage }: Answers) => nodeImage !== undefined;
+const onKubernetes = ({ target }: Answers) => target === "kubernetes";
+
+/** Everything that a first stack needs, in the order in which it is asked. */
+export const stackQuestions: readonly StackQuestion[] = [
+  { key: "target", ask: "Target, docker or kubernetes", fallback: "docker" },
+  { key: "nodeImage", ask: "Image of your node, with its digest (empty: the devnet's node)" },
+  { key: "nodeVersion", ask: "Version of the node (empty: the image's tag)", when: isReal },
+  { key: "nodeUser", ask: "Number of the user that the image runs as", fallback: "1000", when: isReal },
+  { key: "chainId", ask: "Chain id", fallback: "1672", when: isReal },
+  { key: "hostIp", ask: "Address that the node announces to its peers", when: isReal },
+  { key: "domainKey", ask: "File of the node's domain.key", isSecretFile: true, when: isReal },
+  { key: "stabilizingKey", ask: "File of the node's stabilizing.key", isSecretFile: true, when: isReal },
+  {
+    key: "nodeHealthCommand",
+    ask: 'Command in the image that checks the node, such as ["bash", "-c", "…"]',
+    when: isReal,
+  },
+  {
+    key: "signerPrivateKey",
+    ask: "File with the key that submits settlements and pays their gas",
+    isSecretFile: true,
+    when: isReal,
+  },
+  { key: "payTo", ask: "Account that is paid", when: isReal },
+  { key: "tokenAddress", ask: "Contract of the token that is paid in", when: isReal },
+  { key: "tokenName", ask: "The token's name in its EIP-712 domain", fallback: "USDC", when: isReal },
+  { key: "tokenVersion", ask: "The token's version there", fallback: "2", when: isReal },
+  { key: "routes", ask: 'Routes to sell, as JSON (empty: the sample "GET /data")' },
+  { key: "gatehouseImage", ask: "Image of Gatehouse in your registry, with its digest", when: onKubernetes },
+  {
+    key: "devnetImage",
+    ask: "Image of the devnet in your registry, for the devnet's node and the sample route",
+    when: (answers) => onKubernetes(answers) && (!isReal(answers) || answers["routes"] === undefined),
+  },
+  { key: "kubernetesContext", ask: "Context of the kubeconfig (empty: the current one)", when: onKubernetes },
+  { key: "namespace", ask: "Namespace", fallback: "gatehouse", when: onKubernetes },
+];
+
+/** Adds the devnet's accounts and token where the stack has no node of its own. */
+export function addDevnetDefaults(answers: Answers): Answers {
+  if (isReal(answers)) return answers;
+  return { ...answers, devAccounts: "true", tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2" };
+}

@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+const program = join(import.meta.dirname, "../../infra/init-stack/init-stack.main.ts");
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gatehouse-init-"));
+  // Pulumi's command line, of which only the calls and their input count.
+  await writeFile(
+    join(folder, "pulumi"),
+    `#!/bin/sh\nprintf '%s < %s\\n' "$*" "$(cat)" >> '${join(folder, "calls")}'\n`,
+  );
+  await chmod(join(folder, "pulumi"), 0o755);
+  await writeFile(join(folder, "Pulumi.yaml"), "name: gatehouse\n");
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+async function initStack(lines: readonly string[]) {
+  const env = { ...process.env, PATH: `${folder}:${process.env["PATH"]}` };
+  const child = spawn(process.execPath, [program, "dev", folder], { env });
+  const printed = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (printed.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (printed.stderr += chunk.toString()));
+  child.stdin.end(lines.map((line) => `${line}\n`).join(""));
+  const [status] = (await once(child, "close")) as [number | null];
+  return { status, ...printed, calls: await readFile(join(folder, "calls"), "utf8").catch(() => "") };
+}
+
+test("a devnet's stack is written with an empty answer to each question", async () => {
+  const { status, stdout, calls } = await initStack(["", "", ""]);
+  expect([status, stdout]).toEqual([0, expect.stringContaining("Pulumi.dev.yaml is written.")]);
+  expect(calls.split("\n")).toEqual([
+    "stack init dev --non-interactive < ",
+    "config set --stack dev --plaintext target --non-interactive < docker",
+    "config set --stack dev --plaintext devAccounts --non-interactive < true",
+    "config set --stack dev --plaintext tokenAddress --non-interactive < 0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+    "",
+  ]);
+});
+
+test("what is wrong is said for all answers at once and asked again, and secrets are encrypted", async () => {
+  await writeFile(join(folder, "key"), `0x${"7".repeat(64)}\n`);
+  const key = join(folder, "key");
+  const address = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+  const image = `registry.example/node:0.16.2@sha256:${"0".repeat(64)}`;
+  const node = ["", image, "", "1000", "1672", "203.0.113.10", key, key, ""];
+  const first = [...node, key, "nobody", "no token", "", "", "not json"];
+  const { status, stderr, stdout, calls } = await initStack([...first, address, address, ""]);
+  expect(stderr).toMatch(/^payTo: .*\n(?:.*\n)*tokenAddress: .*\n(?:.*\n)*routes: /m);
+  expect([status, stdout]).toEqual([0, expect.stringContaining("Pulumi.dev.yaml is written.")]);
+  expect(calls).toContain(`config set --stack dev --plaintext payTo --non-interactive < ${address}\n`);
+  for (const secret of ["domainKey", "stabilizingKey", "signerPrivateKey"]) {
+    expect(calls).toContain(`config set --stack dev --secret ${secret} --non-interactive < 0x777`);
+  }
+  expect(stdout + stderr).not.toContain("777");
+});
+
+test("an input that ends early writes nothing", async () => {
+  const { status, stderr, calls } = await initStack([""]);
+  expect([status, calls]).toEqual([1, ""]);
+  expect(stderr).toContain("nothing was written");
+});
