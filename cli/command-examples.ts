@@ -22,8 +22,8 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
     "gatehouse doctor --url sidecar=http://127.0.0.1:9600",
     "pulumi stack output --json | gatehouse doctor --drift",
   ],
-  adopt: ["gatehouse adopt --state-directory /data/node/.gatehouse"],
-  resume: ["gatehouse resume --state-directory /data/node/.gatehouse"],
+  adopt: ["gatehouse adopt"],
+  resume: ["gatehouse resume"],
   restart: ["gatehouse restart --state-directory /data/node/.gatehouse"],
   upgrade: [
     "gatehouse upgrade /data/releases/0.16.2 --dry-run",

@@ -30,28 +30,6 @@ function reportsOf(type: ConditionType): readonly ConditionReport[] {
   );
 }
 
-/** The reasons in a cell; what stands in brackets is for the reader. */
-function words(cell = ""): readonly string[] {
-  return cell
-    .replace(/\(.*\)/, "")
-    .split(",")
-    .flatMap((word) => word.trim() || []);
-}
-
-/** The rows of the table in the README: for each condition its reasons when it is wrong, and when it is not known. */
-function readmeTable(): Record<string, readonly [wrong: readonly string[], unknown: readonly string[]]> {
-  const text = readFileSync(new URL("../sidecar/README.md", import.meta.url), "utf8");
-  const rows = text.matchAll(/^\| `([A-Z][A-Za-z]+)`\s*\|([^|]*)\|([^|]*)\|$/gm);
-  return Object.fromEntries([...rows].map(([, type = "", wrong, unknown]) => [type, [words(wrong), words(unknown)]]));
-}
-
-test("the README's table has every condition, with the reasons under which it is wrong or not known", () => {
-  const table = Object.fromEntries(
-    conditionTypes.map((type) => [type, [conditionReasons[type].False, conditionReasons[type].Unknown]]),
-  );
-  expect(readmeTable()).toEqual(table);
-});
-
 test.each(conditionTypes)(
   "%s: one series whose value is that of the reason's status, and one reason at a time",
   async (type) => {

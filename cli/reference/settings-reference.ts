@@ -94,7 +94,14 @@ function listKeys(leaves: readonly SettingsLeaf[]): string {
 
 function formatSetting(leaf: SettingsLeaf): readonly string[] {
   const key = leaf.path.join(".");
-  const fallback = leaf.default === undefined ? (leaf.required ? " (required)" : "") : ` (\`${leaf.default}\`)`;
+  const isLong = (leaf.default?.length ?? 0) > 200;
+  const fallback = isLong
+    ? " (default: `gatehouse config dump`)"
+    : leaf.default === undefined
+      ? leaf.required
+        ? " (required)"
+        : ""
+      : ` (\`${leaf.default}\`)`;
   const isUsual = usual.some(([end, expected]) => end.test(key) && expected === leaf.expected);
   const notes = [isUsual ? "" : leaf.expected, leaf.secret ? "secret" : ""].filter((note) => note !== "");
   const accepted = notes.length === 0 ? "" : ` *${escape(notes.join("; "))}*`;

@@ -132,7 +132,7 @@ describe("the catalogue", () => {
       limits: { ...limits, paramsBytes: 3_072 },
       rateLimit: { ...rateLimit, unitsPerKiB: 5 },
     });
-    for (const text of ["7 blocks; 8 without rate limits", "9 blocks", "else 3 KiB", "costs 5 units more"]) {
+    for (const text of ["7 blocks; 8 without rate limits", "9 blocks", "up to 3 KiB", "costs 5 units more"]) {
       expect(others).toContain(text);
       expect(printMethodReference()).not.toContain(text);
     }

@@ -7,6 +7,6 @@ import { printMetricReference } from "./metric-reference.ts";
 test("docs/metrics.md has every metric, as `npm run docs` prints it", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/metrics.md"), "utf8");
   expect(page).toBe(printMetricReference());
-  const listed = [...page.matchAll(/^\| `(gatehouse_\w+)` /gm)].map(([, name]) => name);
+  const listed = [...page.matchAll(/^- `(gatehouse_\w+)` /gm)].map(([, name]) => name);
   expect(listed.toSorted()).toEqual(Object.keys(metricCatalogue).toSorted());
 });

@@ -36,7 +36,7 @@ export const upkeepSection = section({
     .optional()
     .describe(
       "How a person reaches the command next to this sidecar, e.g. docker exec sidecar node /app/cli/gatehouse.js; messages show it; " +
-        "default: the sidecar's own program with the state directory",
+        "default: the sidecar's own program",
     )
     .meta({ expected: "the beginning of a shell command" }),
   controlToken: secret(

@@ -32,7 +32,7 @@ test("What misses its target stands first, and a bracket begins no element", () 
     },
   });
   expect(page).toContain("1 of 2 are met.");
-  expect(page.indexOf("| bad")).toBeLessThan(page.indexOf("| good"));
-  expect(page).toMatch(/\| bad +\| 3 s +\| \\< 2 s \| \*\*missed\*\* \|/);
+  expect(page.indexOf("- bad")).toBeLessThan(page.indexOf("- good"));
+  expect(page).toMatch(/### Missed: part\n\n- bad: 3 s \(target \\< 2 s\)/);
   expect(page).toMatch(/\| bad +\| once /);
 });

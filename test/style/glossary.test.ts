@@ -4,13 +4,8 @@ import { describe, expect, it } from "vitest";
 import { root, listSourceFiles } from "./rooms.ts";
 
 const page = readFileSync(join(root, "docs/glossary.md"), "utf8");
-const terms = [...page.matchAll(/^\| (?!term |-)(.+?) +\|(.+)\|(.+)\|(.+)\|$/gm)].map(
-  ([, term = "", meaning = "", source = "", place = ""]) => ({
-    term,
-    meaning: meaning.trim(),
-    source: source.trim(),
-    place: /`([^`]+)`/.exec(place)?.[1] ?? "",
-  }),
+const terms = [...page.matchAll(/^- \*\*(.+?)\*\* \(`([^`]+)`; (.*?)\): (.*)$/gm)].map(
+  ([, term = "", place = "", source = "", meaning = ""]) => ({ term, meaning, source, place }),
 );
 
 /** Texts that a person would search: the code and the documents, except for the glossary itself and the tests of style. */
