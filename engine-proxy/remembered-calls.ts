@@ -1,3 +1,5 @@
+import { createSlidingWindow } from "#daemon/sliding-window.ts";
+
 /** Bound of calls within a sliding window. */
 export type CallLimit = Readonly<{
   /** Counts a call and returns 0, or returns the seconds until the next one is allowed. */
@@ -9,14 +11,13 @@ export function createCallLimit(
   { most, withinMs }: Readonly<{ most: number; withinMs: number }>,
   monotonicMs: () => number,
 ): CallLimit {
-  let timesMs: readonly number[] = [];
+  const calls = createSlidingWindow(withinMs, monotonicMs);
   return {
     acquire: () => {
-      const nowMs = monotonicMs();
-      timesMs = timesMs.filter((atMs) => nowMs - atMs < withinMs);
-      const [oldestMs] = timesMs;
-      if (oldestMs !== undefined && timesMs.length >= most) return Math.ceil((oldestMs + withinMs - nowMs) / 1_000);
-      timesMs = [...timesMs, nowMs];
+      const [oldestMs] = calls.times();
+      if (oldestMs !== undefined && calls.times().length >= most)
+        return Math.ceil((oldestMs + withinMs - monotonicMs()) / 1_000);
+      calls.add();
       return 0;
     },
   };

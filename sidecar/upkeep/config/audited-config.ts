@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "#daemon/clock.ts";
+import { createSlidingWindow } from "#daemon/sliding-window.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
@@ -37,19 +38,17 @@ const rateWithinMs = 600_000;
 
 /** Creates the bound, with no line counted yet. */
 export function createEditRate(clock: Pick<Clock, "monotonicMs">): EditRate {
-  let reportedAtMs: readonly number[] = [];
+  const reported = createSlidingWindow(rateWithinMs, clock.monotonicMs);
   let skipped = 0;
   let lastSkipped: string | undefined;
   return {
     admit: (sha256) => {
-      const nowMs = clock.monotonicMs();
-      reportedAtMs = reportedAtMs.filter((atMs) => nowMs - atMs < rateWithinMs);
-      if (reportedAtMs.length >= linesMax) {
+      if (reported.times().length >= linesMax) {
         if (sha256 !== lastSkipped) skipped += 1;
         lastSkipped = sha256;
         return undefined;
       }
-      reportedAtMs = [...reportedAtMs, nowMs];
+      reported.add();
       // The content that has its line now is not among those that have none.
       const without = sha256 === lastSkipped ? Math.max(0, skipped - 1) : skipped;
       [skipped, lastSkipped] = [0, undefined];

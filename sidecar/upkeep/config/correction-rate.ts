@@ -1,4 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
+import { createSlidingWindow } from "#daemon/sliding-window.ts";
 
 /** Rate of corrections of node.conf; distinguishes a drift from a second writer that disagrees. */
 export type CorrectionRate = Readonly<{
@@ -47,7 +48,7 @@ type Correction = Readonly<{ atMs: number; contentHash: string }>;
 
 /** Creates an empty record; it never holds more than a minute's corrections and the last few contents. */
 export function createCorrectionRate(clock: Clock): CorrectionRate {
-  let timesMs: readonly number[] = [];
+  let recent = createSlidingWindow(minuteMs, clock.monotonicMs);
   let contents: readonly Correction[] = [];
   let undone: Readonly<{ meaning: string; starts: number; restartMs: number }> | undefined;
   const findUndone = () => (undone !== undefined && undone.starts >= startsMax ? undone.meaning : undefined);
@@ -57,11 +58,6 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
     const isStart = restartMs !== undefined && restartMs !== undone?.restartMs;
     if (isStart) undone = { meaning, starts: (before?.starts ?? 0) + 1, restartMs };
     else undone = restartMs === undefined ? before : undefined;
-  };
-  const listRecent = () => {
-    const fromMs = clock.monotonicMs() - minuteMs;
-    timesMs = timesMs.filter((atMs) => atMs > fromMs);
-    return timesMs;
   };
   /** Lists the corrections of each content that still count, oldest first. */
   const listRepeats = () => {
@@ -73,7 +69,7 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
     return [...times.values()].filter((each) => each.length >= sameContentMax);
   };
   const contestedUntilMs = () => {
-    const ends = listRecent().at(-contestedPerMinute - 1);
+    const ends = recent.times().at(-contestedPerMinute - 1);
     return ends === undefined ? undefined : ends + minuteMs;
   };
   const repeatedUntilMs = () => {
@@ -83,26 +79,26 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
   return {
     record: (contentHash, kind) => {
       const atMs = clock.monotonicMs();
-      timesMs = [...listRecent(), atMs];
+      recent.add();
       if (kind !== undefined) noteStart(kind);
       contents = [...contents, { atMs, contentHash }].slice(-contentsMax);
       // Once it is known to be the start that writes a content, no other program is looked for.
       if (findUndone() !== undefined) contents = contents.filter((each) => each.contentHash !== contentHash);
     },
     undoneByStart: findUndone,
-    perMinute: () => listRecent().length,
+    perMinute: () => recent.times().length,
     contested: () => contestedUntilMs() !== undefined,
     repeated: () => repeatedUntilMs() !== undefined,
     contestedUntilMs,
     repeatedUntilMs,
     forget: () => {
-      timesMs = [];
+      recent = createSlidingWindow(minuteMs, clock.monotonicMs);
       contents = [];
       undone = undefined;
     },
     waitMs: () => {
-      const last = listRecent().at(-1);
-      if (last === undefined || timesMs.length <= fullSpeedPerMinute) return 0;
+      const last = recent.times().at(-1);
+      if (last === undefined || recent.times().length <= fullSpeedPerMinute) return 0;
       return Math.max(0, slowCorrectionMs - (clock.monotonicMs() - last));
     },
   };

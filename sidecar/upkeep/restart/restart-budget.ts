@@ -1,4 +1,5 @@
 import type { BootTime, Clock } from "#daemon/clock.ts";
+import { createSlidingWindow } from "#daemon/sliding-window.ts";
 import type { StateStore } from "../state/state-store.ts";
 
 /** Limit of restarts per hour. */
@@ -45,14 +46,10 @@ export function createRestartBudget(
     now.bootId !== undefined && row["boot_id"] === now.bootId
       ? now.sinceBootMs - Number(row["boot_ms"])
       : now.wallMs - Number(row["at_ms"]);
-  let madeMs = database
-    .prepare("SELECT at_ms, boot_id, boot_ms FROM restart")
-    .all()
-    .map((row) => startMs - Math.max(0, computeAge(row)));
-  const used = () => {
-    madeMs = madeMs.filter((atMs) => clock.monotonicMs() - atMs < hourMs);
-    return madeMs.length;
-  };
+  const before = database.prepare("SELECT at_ms, boot_id, boot_ms FROM restart").all();
+  const beforeMs = before.map((row) => startMs - Math.max(0, computeAge(row)));
+  const made = createSlidingWindow(hourMs, clock.monotonicMs, beforeMs);
+  const used = () => made.times().length;
   const getLimit = (purpose: RestartPurpose) => (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1);
   let number = 0;
   return {
@@ -60,7 +57,13 @@ export function createRestartBudget(
     allows: (purpose) => used() < getLimit(purpose),
     allowsAtMs: (purpose) => {
       const limit = getLimit(purpose);
-      const freed = used() < limit ? undefined : madeMs.toSorted((a, b) => a - b).at(-limit);
+      const freed =
+        used() < limit
+          ? undefined
+          : made
+              .times()
+              .toSorted((a, b) => a - b)
+              .at(-limit);
       return limit === 0 || freed === undefined ? undefined : freed + hourMs;
     },
     last: () => last,
@@ -78,7 +81,7 @@ export function createRestartBudget(
           forget.run(Math.max(1, perHour));
         },
       });
-      madeMs.push(clock.monotonicMs());
+      made.add();
       last = { beganMs: clock.monotonicMs(), endedMs: undefined };
     },
   };

@@ -1,0 +1,17 @@
+/** Times of events within a sliding window, oldest first; earlier ones are forgotten. */
+export type SlidingWindow = Readonly<{ times: () => readonly number[]; add: () => void }>;
+
+/** Creates a window. `monotonicMs` is a clock that no change of the time of day moves; `before`: times that count already. */
+export function createSlidingWindow(
+  withinMs: number,
+  monotonicMs: () => number,
+  before: readonly number[] = [],
+): SlidingWindow {
+  let timesMs = before;
+  const list = () => {
+    const fromMs = monotonicMs() - withinMs;
+    timesMs = timesMs.filter((atMs) => atMs > fromMs);
+    return timesMs;
+  };
+  return { times: list, add: () => void (timesMs = [...list(), monotonicMs()]) };
+}
