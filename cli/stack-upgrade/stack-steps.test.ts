@@ -123,6 +123,16 @@ describe("a creation that a killed update has left pending", () => {
   });
 });
 
+describe("a sidecar that Pulumi leaves stopped, as its definition is unchanged", () => {
+  it.each(["good", "silent"] as const)("is started, and waited for once more: %s", async (newVersion) => {
+    const world = createStackWorld(newVersion);
+    world.state.keepsSidecar = true;
+    const ended = await createTyping(world).type();
+    if (newVersion === "silent") expectOld(world, ended?.record);
+    else expect([ended?.record.end, world.image(), world.areRunning()]).toEqual(["committed", newImage, true]);
+  });
+});
+
 describe("a job on the data", () => {
   it("that takes too long fails its step: the node is started again, and has the room of what was copied", async () => {
     const world = createStackWorld("good");

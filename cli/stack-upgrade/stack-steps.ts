@@ -41,6 +41,9 @@ const done = { kind: "done" } as const;
 /** Most earlier updates on record; an upgrade begins fewer, apart from those that wait for a lock. */
 const earlierMax = 20;
 
+/** Error of the program about a container that does not run (infra/docker/health-wait.ts). */
+const leftStopped = /is exited and not healthy/;
+
 /** Creates the steps of an upgrade of a stack. An engine or cluster that does not answer has changed nothing, so a step waits for it. */
 export function createStackSteps(dependencies: StackStepsDependencies): StackSteps {
   const { platform, backLimits = defaultLimits, say } = dependencies;
@@ -117,7 +120,12 @@ async function update(
   if (ended.kind !== "done") return ended;
   const { platform, pulumi, say } = dependencies;
   const runPulumiUp = createUpdate(record, dependencies, amend);
-  const updated = await runPulumiUp();
+  let updated = await runPulumiUp();
+  // Pulumi leaves a stopped sidecar as it is if its definition is unchanged, and the program then waits in vain until that is healthy.
+  if (updated.kind === "failed" && leftStopped.test(updated.why) && (await platform.runsImage(record, image))) {
+    await platform.start(record);
+    updated = await runPulumiUp();
+  }
   if (updated.kind !== "done") return updated;
   // Not by Pulumi's state: another image must not be started over these data.
   if (await platform.runsImage(record, image)) return await platform.start(record);

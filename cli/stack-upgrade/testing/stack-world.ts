@@ -106,6 +106,7 @@ function createState(kind: StackTarget["kind"]): WorldState {
     backend: "file:///srv/state",
     pulumiKnows: oldImage,
     isPulumiThere: true,
+    keepsSidecar: false,
     pendingCreations: [],
     lockedBy: undefined,
     processes: new Map(),

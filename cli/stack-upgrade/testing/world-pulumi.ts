@@ -106,7 +106,12 @@ function listSteps(parts: WorldParts): readonly TaskStep[] {
   const { state, meet, kind } = parts;
   const image = state.config["gatehouse:nodeImage"] ?? "";
   const at = (part: number, effect: () => void) => ({ afterMs: part * state.updateMs, effect });
-  const unlock = at(1, () => (state.lockedBy = undefined));
+  const unlock = at(1, () => {
+    state.lockedBy = undefined;
+    if (state.keepsSidecar && state.containers.get(names.sidecar)?.running !== true) {
+      throw new Error(`${names.sidecar} is exited and not healthy`);
+    }
+  });
   if (state.pulumiKnows === image && state.containers.has(names.node)) return [unlock];
   if (kind === "kubernetes") {
     return [
@@ -134,7 +139,7 @@ function listSteps(parts: WorldParts): readonly TaskStep[] {
       }
       state.pendingCreations = [...state.pendingCreations, names.node];
       startContainer(parts, names.node, image);
-      startContainer(parts, names.sidecar, "gatehouse:1");
+      if (!state.keepsSidecar) startContainer(parts, names.sidecar, "gatehouse:1");
       meet("update");
     }),
     at(0.75, () => {

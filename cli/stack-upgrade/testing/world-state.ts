@@ -74,6 +74,8 @@ export type WorldState = {
   /** Image of the node in Pulumi's state. */
   pulumiKnows: string | undefined;
   isPulumiThere: boolean;
+  /** Whether an update leaves the sidecar as it is, and waits until that is healthy. */
+  keepsSidecar: boolean;
   /** Containers that updates were creating when they were killed, or that one creates now. */
   pendingCreations: readonly string[];
   /** Process that holds Pulumi's lock: a killed one keeps it. */
