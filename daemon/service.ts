@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { z } from "zod";
 import type { ConfigurationInUse } from "./http/operations-listener.ts";
-import { createFilesInForce, type FilesInForce } from "./files/files-in-force.ts";
+import { createFilesInForce, type FilesLoaded } from "./files/files-in-force.ts";
 import { joinHandOvers, type HandOverPart } from "./hand-over/part.ts";
 import { within } from "./time.ts";
 import { formatPrettyLines, type LogFormat } from "./log/log-format.ts";
@@ -24,7 +24,7 @@ export type ServiceContext = Readonly<{
   log: Logger;
   metrics: Registry;
   /** Files that are read again as they change, with what is in force of each. */
-  files: FilesInForce;
+  files: FilesLoaded;
   /** The settings and files that the service runs with, as `/configuration` shows them. */
   configuration: () => ConfigurationInUse;
   /** Knows the secrets and URLs of the settings; what is shown of a process goes through it. */
@@ -151,7 +151,7 @@ function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceCont
     files.noteInForce({ setting, path, sha256 });
     if (refused === undefined) return;
     files.refused(setting, [refused]);
-    log.error({ event: "file-refused", path }, `${path}: ${refused}; the previous settings stay in force`);
+    log.error({ event: "file-rejected", path }, `${path}: ${refused}; the previous settings stay in force`);
   });
 }
 

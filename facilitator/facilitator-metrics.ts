@@ -97,7 +97,7 @@ function watchState(state: MeteredState, registers: Registry[]): void {
     () => oldestMs() / 1_000,
   );
   gauge("gatehouse_facilitator_signer_next_nonce", "Nonce that the signer's next transaction gets.", nextNonce);
-  gauge("gatehouse_facilitator_settler", "1 in the process that settles, 0 in replicas that stand ready.", () =>
+  gauge("gatehouse_facilitator_leader", "1 in the process that settles, 0 in replicas that stand ready.", () =>
     nextNonce() === undefined ? 0 : 1,
   );
   gauge(
@@ -111,7 +111,7 @@ function watchState(state: MeteredState, registers: Registry[]): void {
     () => comparison()?.mismatches,
   );
   gauge(
-    "gatehouse_facilitator_ledger_compared_timestamp_seconds",
+    "gatehouse_facilitator_ledger_reconciled_timestamp_seconds",
     "When the ledger was last compared with the chain without a failure, in seconds since 1970.",
     () => {
       const atMs = comparison()?.atMs;

@@ -23,27 +23,27 @@ describe("what became of the calls", () => {
     [
       "all answered",
       [ended("node", 15), ended("cache", 10)],
-      "Answered",
+      "Succeeding",
       "25 of 25 calls of the last 60 s were answered.",
     ],
     [
       "the node fails reads",
       [ended("node", 100), ended("failed", 40), ended("failed", 60, "eth_getLogs")],
-      "NodeFails",
+      "UpstreamFailing",
       "100 of 200 calls of the last 60 s got no answer from the node (eth_getLogs 60, eth_call 40), although it answers health checks. Send such a call to the node itself, and read its log.",
     ],
     [
       "there is no room",
       [ended("node", 100), ended("overload", 30), ended("failed", 2)],
-      "Shed",
-      "30 of 132 calls of the last 60 s were turned away: there is no room for them. See whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).",
+      "Overloaded",
+      "30 of 132 calls of the last 60 s were turned away: there is no room for them. Check whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).",
     ],
   ] as const)("%s", (_, calls, reason, message) => {
     expect(judge(calls)).toMatchObject({ reason, message });
   });
 
   it("is wrong where all of a few calls fail", () => {
-    expect(judge([ended("failed", 12)])).toMatchObject({ status: "False", reason: "NodeFails" });
+    expect(judge([ended("failed", 12)])).toMatchObject({ status: "False", reason: "UpstreamFailing" });
   });
 
   it("does not blame the node for what callers do: refused, limited and cancelled calls", () => {
@@ -56,9 +56,9 @@ describe("what became of the calls", () => {
   });
 
   it("stays right while callers rest, and says so", () => {
-    const message = "Hardly anybody calls: 3 of 3 calls of the last 60 s were answered. Earlier ones were.";
-    expect(judge([ended("node", 3)], "True")).toMatchObject({ reason: "Answered", message });
-    const few = "Hardly anybody calls: 0 of 0 calls of the last 60 s were answered.";
+    const message = "Too few calls to judge: 3 of 3 calls of the last 60 s were answered. Earlier ones were.";
+    expect(judge([ended("node", 3)], "True")).toMatchObject({ reason: "Succeeding", message });
+    const few = "Too few calls to judge: 0 of 0 calls of the last 60 s were answered.";
     expect(judge([], "False")).toMatchObject({ reason: "TooFewCalls", message: few });
   });
 
@@ -165,21 +165,21 @@ describe("the watch of the calls", () => {
     }
     watch.state.calls = [ended("failed", 10)];
     const message = expect.stringMatching(/^10 of 10 calls of the last 600 s got no answer from the node/) as unknown;
-    expect(await watch.look(58_000)).toMatchObject({ reason: "NodeFails", message });
+    expect(await watch.look(58_000)).toMatchObject({ reason: "UpstreamFailing", message });
   });
 
   it("counts nothing of a time in which the gateway did not serve, and blames no node that is away", async () => {
     await using watch = startWatch();
     watch.state.calls = [ended("failed", 50)];
-    expect(await watch.look(2_000)).toMatchObject({ reason: "NodeFails" });
+    expect(await watch.look(2_000)).toMatchObject({ reason: "UpstreamFailing" });
     watch.state.isServing = false;
     expect(await watch.look(2_000)).toMatchObject({ reason: "NotServing" });
     watch.state.calls = [ended("failed", 500)];
     watch.state.isServing = true;
     expect(await watch.look(2_000)).toMatchObject({ reason: "TooFewCalls" });
     watch.state.calls = [ended("failed", 500), ended("node", 20)];
-    expect(await watch.look(2_000)).toMatchObject({ reason: "Answered" });
+    expect(await watch.look(2_000)).toMatchObject({ reason: "Succeeding" });
     watch.state.isServing = false;
-    expect(await watch.look(2_000)).toMatchObject({ reason: "Answered" });
+    expect(await watch.look(2_000)).toMatchObject({ reason: "Succeeding" });
   });
 });

@@ -34,10 +34,10 @@ export type CallsWatchDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-const watchedLook: WatchedLook = { what: "The count of calls and failures", types: ["CallsAnswered"] };
+const watchedLook: WatchedLook = { what: "The count of calls and failures", types: ["CallsSucceeding"] };
 
 /**
- * Sets `CallsAnswered` by the outcomes of the calls of the last minute, or of the last ten minutes if few came; ends with the signal. While the
+ * Sets `CallsSucceeding` by the outcomes of the calls of the last minute, or of the last ten minutes if few came; ends with the signal. While the
  * gateway does not serve, refused calls are not counted, and the condition stays what it was, unless it blames a node that is away now.
  */
 export async function watchCalls(
@@ -57,7 +57,7 @@ export async function watchCalls(
   await poll(
     { name: "calls", failed, intervalMs, signal },
     async () => {
-      const before = board.get("CallsAnswered")?.status;
+      const before = board.get("CallsSucceeding")?.status;
       if (!isServing()) {
         clear();
         if (before === "False") board.set(notJudged);
@@ -73,12 +73,12 @@ export async function watchCalls(
   );
 }
 
-const notJudged: ConditionReport<"CallsAnswered"> = {
-  type: "CallsAnswered",
+const notJudged: ConditionReport<"CallsSucceeding"> = {
+  type: "CallsSucceeding",
   status: "Unknown",
   reason: "NotServing",
   message:
-    "Calls are not judged while the gateway does not serve (GatewayServing), or the node does not answer (RpcAnswering).",
+    "Calls are not monitored while the gateway does not serve (GatewayServing), or the node does not answer (RpcResponding).",
 };
 
 /**
@@ -91,8 +91,8 @@ const notJudged: ConditionReport<"CallsAnswered"> = {
 export function deriveCallsCondition(
   recent: RecentCalls,
   before: ConditionStatus | undefined,
-): ConditionReport<"CallsAnswered"> | undefined {
-  const type = "CallsAnswered";
+): ConditionReport<"CallsSucceeding"> | undefined {
+  const type = "CallsSucceeding";
   const failures = [...recent.failed.values()].reduce((sum, count) => sum + count, 0);
   const lost = failures + recent.shed;
   const share = recent.calls === 0 ? 0 : lost / recent.calls;
@@ -102,7 +102,7 @@ export function deriveCallsCondition(
     return {
       type,
       status: "False",
-      reason: "NodeFails",
+      reason: "UpstreamFailing",
       message: `${failures} of ${recent.calls} calls of the last ${seconds} s got no answer from the node (${nameMost(recent.failed)}), although it answers health checks. Send such a call to the node itself, and read its log.`,
     };
   }
@@ -110,14 +110,14 @@ export function deriveCallsCondition(
     return {
       type,
       status: "False",
-      reason: "Shed",
-      message: `${recent.shed} of ${recent.calls} calls of the last ${seconds} s were turned away: there is no room for them. See whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).`,
+      reason: "Overloaded",
+      message: `${recent.shed} of ${recent.calls} calls of the last ${seconds} s were turned away: there is no room for them. Check whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).`,
     };
   }
   const answered = `${recent.calls - lost} of ${recent.calls} calls of the last ${seconds} s were answered.`;
-  if (recent.calls >= fewCalls) return { type, status: "True", reason: "Answered", message: answered };
-  const few = `Hardly anybody calls: ${answered}`;
-  if (before === "True") return { type, status: "True", reason: "Answered", message: `${few} Earlier ones were.` };
+  if (recent.calls >= fewCalls) return { type, status: "True", reason: "Succeeding", message: answered };
+  const few = `Too few calls to judge: ${answered}`;
+  if (before === "True") return { type, status: "True", reason: "Succeeding", message: `${few} Earlier ones were.` };
   return before === undefined ? undefined : { type, status: "Unknown", reason: "TooFewCalls", message: few };
 }
 

@@ -15,18 +15,18 @@ test("without a file that is read again there is nothing to say", () => {
 
 test("files that are in force are right, and named", () => {
   expect(deriveFilesCondition([policy, keys])).toEqual({
-    type: "FilesInForce",
+    type: "FilesLoaded",
     status: "True",
-    reason: "InForce",
+    reason: "Loaded",
     message: "What stands in /etc/policy.json5, /etc/keys.json5 is in force.",
   });
 });
 
 test("one that is refused is wrong, with the reason and what is in force instead", () => {
   expect(deriveFilesCondition([{ ...policy, problems: ["ranges: no.", "tiers: no."] }, keys])).toEqual({
-    type: "FilesInForce",
+    type: "FilesLoaded",
     status: "False",
-    reason: "Refused",
+    reason: "Rejected",
     message:
       "/etc/policy.json5 (gateway.policyPath) can't be used: ranges: no. tiers: no. What was read there at 2026-01-01T12:00:00.000Z is in force. " +
       "Fix the file: it is read again as you save it.",

@@ -2,9 +2,9 @@ import type { FileInForce } from "#daemon/files/files-in-force.ts";
 import type { ConditionReport } from "#status/condition.ts";
 
 /** Derives whether the content of the watched files is in force; undefined if there is no such file. */
-export function deriveFilesCondition(files: readonly FileInForce[]): ConditionReport<"FilesInForce"> | undefined {
+export function deriveFilesCondition(files: readonly FileInForce[]): ConditionReport<"FilesLoaded"> | undefined {
   if (files.length === 0) return undefined;
-  const type = "FilesInForce";
+  const type = "FilesLoaded";
   const refused = files.flatMap(({ setting, path, readAt, problems }) =>
     problems === undefined
       ? []
@@ -14,10 +14,10 @@ export function deriveFilesCondition(files: readonly FileInForce[]): ConditionRe
     return {
       type,
       status: "False",
-      reason: "Refused",
+      reason: "Rejected",
       message: `${refused.join(" ")} Fix the file: it is read again as you save it.`,
     };
   }
   const paths = files.map(({ path }) => path).join(", ");
-  return { type, status: "True", reason: "InForce", message: `What stands in ${paths} is in force.` };
+  return { type, status: "True", reason: "Loaded", message: `What stands in ${paths} is in force.` };
 }

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import type { Registry } from "prom-client";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
-import type { FilesInForce } from "#daemon/files/files-in-force.ts";
+import type { FilesLoaded } from "#daemon/files/files-in-force.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pause as realPause, type Pause } from "#daemon/time.ts";
@@ -46,7 +46,7 @@ export type GatewayDependencies = Readonly<{
   }>;
   settingNames: SettingNames;
   /** Gets the files that are read again as they change. */
-  files: FilesInForce;
+  files: FilesLoaded;
   /** The connections that the process may hold. */
   connections: ConnectionBudget;
   /** Waits while a stop has clients close their connections; absent: the machine's timer. */

@@ -3,7 +3,7 @@ import type { NodeFacts } from "#health/node-health.ts";
 import type { NodeFitness } from "./chain/head.ts";
 import { judgeNodeFitness } from "./guarded-node.ts";
 
-const refused = { reason: "Refused", message: "Refused." } as const;
+const refused = { reason: "ConnectionRefused", message: "Refused." } as const;
 const stalled = { reason: "Stalled", message: "Stalled." } as const;
 const behind = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
 const clock = { monotonicMs: () => 10_000, wallMs: () => 0 };

@@ -51,11 +51,11 @@ export function listGuardedConditions({
   lag,
 }: Pick<GuardedNodeSettings, "health" | "lag">): readonly ConditionType[] {
   return [
-    "RpcAnswering",
-    "ChainIdExpected",
+    "RpcResponding",
+    "ChainIdMatches",
     "HeightAdvancing",
-    ...(lag.references.length > 0 ? (["HeightCurrent"] as const) : []),
-    ...(health.webSocket ? (["WebSocketAnswering"] as const) : []),
+    ...(lag.references.length > 0 ? (["NodeSynced"] as const) : []),
+    ...(health.webSocket ? (["WebSocketResponding"] as const) : []),
     "GatewayServing",
   ];
 }
@@ -98,7 +98,7 @@ export async function guardNode(
   const linkOpened = () => {
     health
       .look(signal)
-      .catch((err: unknown) => log.error({ event: "node-not-looked-at", err }, "the node could not be looked at"));
+      .catch((err: unknown) => log.error({ event: "node-check-failed", err }, "the node could not be looked at"));
   };
   const node = { httpUrl, webSocketUrl, batchCallsMax, fitness, linkOpened };
   const connections = resources.use(boundProcessConnections(settings.gateway.listener, { metrics }));
@@ -156,7 +156,7 @@ export async function guardNode(
   return { board, charts, health, urls, traffic, operations, operatorConnections: connections.operators() };
 }
 
-const watchedLook: WatchedLook = { what: "The look at the gateway", types: ["GatewayServing", "FilesInForce"] };
+const watchedLook: WatchedLook = { what: "The look at the gateway", types: ["GatewayServing", "FilesLoaded"] };
 
 /** Longest that a start waits for a node that does not answer, whatever the time limit of a query. */
 const startWithoutLookMs = 2_000;
@@ -205,16 +205,17 @@ function deriveGatewayCondition(
   if (ok && (fitness === "fit" || fitness === "behind")) {
     return { type, status: "True", reason: "Serving", message: `The gateway is ${message}.` };
   }
-  if (isNodeUnfit(fitness, facts))
-    return { type, status: "Unknown", reason: "NodeUnfit", message: "The gateway refuses calls: its node is unfit." };
-  if (!isLate) {
-    return { type, status: "Unknown", reason: "HeadAwaited", message: `The gateway refuses calls: ${message} yet.` };
+  const isUnfit = isNodeUnfit(fitness, facts);
+  if (isUnfit || !isLate) {
+    const why = isUnfit ? "its node is unhealthy." : `${message} yet.`;
+    const reason = isUnfit ? "NodeUnhealthy" : "WaitingForHead";
+    return { type, status: "Unknown", reason, message: `The gateway is rejecting calls: ${why}` };
   }
   return {
     type,
     status: "False",
     reason: "NoHead",
-    message: `The gateway does not serve: ${message}, although the node answers health checks. Look at node.webSocketUrl, and at the gateway's log.`,
+    message: `The gateway is not serving: ${message}, although the node answers health checks. Look at node.webSocketUrl, and at the gateway's log.`,
   };
 }
 

@@ -13,10 +13,16 @@ const roomy: ConnectionState = {
 const low: ConnectionState = { ...roomy, most: 40, descriptors: { used: 75, limit: 160 } };
 
 test.each([
-  ["there is room", roomy, "True", "Enough", "60 of 1024 file descriptors are open, 10 of at most 832 connections."],
-  ["idle ones are closed for others", { ...low, fullForMs: 0 }, "False", "Short", "ulimit -n"],
-  ["so until half a minute after", { ...low, fullForMs: 29_999 }, "False", "Short", "Idle connections are closed"],
-  ["and no longer", { ...low, fullForMs: 30_000 }, "True", "Enough", "75 of 160"],
+  ["there is room", roomy, "True", "Available", "60 of 1024 file descriptors are open, 10 of at most 832 connections."],
+  ["idle ones are closed for others", { ...low, fullForMs: 0 }, "False", "FileDescriptorsLow", "ulimit -n"],
+  [
+    "so until half a minute after",
+    { ...low, fullForMs: 29_999 },
+    "False",
+    "FileDescriptorsLow",
+    "Idle connections are closed",
+  ],
+  ["and no longer", { ...low, fullForMs: 30_000 }, "True", "Available", "75 of 160"],
   [
     "the setting is the bound",
     { ...roomy, bound: "setting", fullForMs: 0 },
@@ -35,7 +41,7 @@ test.each([
     "something else holds them",
     { ...roomy, descriptors: { used: 1_000, limit: 1_024 } },
     "False",
-    "Short",
+    "FileDescriptorsLow",
     "1000 of 1024",
   ],
   [
@@ -47,6 +53,6 @@ test.each([
   ],
 ] satisfies [string, ConnectionState, string, string, string][])("%s", (_, state, status, reason, words) => {
   const condition = deriveDescriptorCondition(state, setting);
-  expect(condition).toMatchObject({ type: "FileDescriptorsLeft", status, reason });
+  expect(condition).toMatchObject({ type: "ConnectionsAvailable", status, reason });
   expect(condition.message).toContain(words);
 });

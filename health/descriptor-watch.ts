@@ -9,7 +9,7 @@ const intervalMs = 1_000;
 
 const watchedLook: WatchedLook = {
   what: "The count of file descriptors and connections",
-  types: ["FileDescriptorsLeft"],
+  types: ["ConnectionsAvailable"],
 };
 
 /** Reports whether the process has file descriptors and connections left, until it is disposed of. */
@@ -50,8 +50,8 @@ type ConnectionSettingNames = Readonly<{ connections: string; connectionsPerAddr
 export function deriveDescriptorCondition(
   state: ConnectionState,
   setting: ConnectionSettingNames,
-): ConditionReport<"FileDescriptorsLeft"> {
-  const type = "FileDescriptorsLeft";
+): ConditionReport<"ConnectionsAvailable"> {
+  const type = "ConnectionsAvailable";
   const { open, most, fullForMs, bound } = state;
   const { used, limit } = state.descriptors;
   if (used === undefined || limit === Number.POSITIVE_INFINITY) {
@@ -63,12 +63,12 @@ export function deriveDescriptorCondition(
   if (used > limit * shortShare || (isFull && bound === "descriptors")) {
     const done = isFull ? " Idle connections are closed for new ones, and callers are refused where none is idle." : "";
     const message = `${held}${done} If the callers are wanted, ${raise}; if not, lower ${setting.connectionsPerAddress}.`;
-    return { type, status: "False", reason: "Short", message };
+    return { type, status: "False", reason: "FileDescriptorsLow", message };
   }
   if (isFull) {
     const more = bound === "memory" ? moreMemory : `raise ${setting.connections}`;
     const message = `${held} Idle connections are closed for new ones, and callers are refused where none is idle. If the callers are wanted, ${more}; if not, lower ${setting.connectionsPerAddress}.`;
     return { type, status: "False", reason: "ConnectionsFull", message };
   }
-  return { type, status: "True", reason: "Enough", message: held };
+  return { type, status: "True", reason: "Available", message: held };
 }

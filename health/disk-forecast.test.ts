@@ -50,7 +50,7 @@ const half = look(50);
 
 test("a disk that is half empty and full in two hours is wrong, and says why", () => {
   expect(deriveDiskCondition(half, { fullInSeconds: 2.4 * hours, seenSeconds: 5 * hours }, limits)).toEqual({
-    type: "DiskSpaceLeft",
+    type: "DiskSpaceSufficient",
     status: "False",
     reason: "FullSoon",
     message:

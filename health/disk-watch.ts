@@ -37,7 +37,7 @@ const intervalMs = 60_000;
 /** Time until a path that is not known yet is requested again. */
 const unknownPathMs = 250;
 
-const watchedLook: WatchedLook = { what: "The look at the disk of the node's data", types: ["DiskSpaceLeft"] };
+const watchedLook: WatchedLook = { what: "The look at the disk of the node's data", types: ["DiskSpaceSufficient"] };
 
 /** Watches the disk that the node's data lie on. Settles when the watch has ended. */
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
@@ -63,7 +63,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
       const found = await readDisk(path, fileDeadline);
       if (typeof found === "string") {
         metrics.observe(undefined, undefined);
-        board.set({ type: "DiskSpaceLeft", status: "Unknown", reason: "NotReadable", message: found });
+        board.set({ type: "DiskSpaceSufficient", status: "Unknown", reason: "ReadFailed", message: found });
         return;
       }
       dependencies.onLook?.(found);
@@ -127,8 +127,8 @@ export function deriveDiskCondition(
   { path, freeBytes, freeBytesRatio, freeFilesRatio, freeRatio }: DiskLook,
   forecast: DiskForecast | undefined,
   limits: DiskLimits,
-): ConditionReport<"DiskSpaceLeft"> {
-  const type = "DiskSpaceLeft";
+): ConditionReport<"DiskSpaceSufficient"> {
+  const type = "DiskSpaceSufficient";
   const files =
     freeFilesRatio < limits.freeRatio
       ? ` Of its files (inodes) ${formatPercent(freeFilesRatio)} are free (df -i).`
@@ -145,7 +145,7 @@ export function deriveDiskCondition(
   if (forecast !== undefined && forecast.fullInSeconds < limits.fullWithinSeconds) {
     return { type, status: "False", reason: "FullSoon", message: `${free}${slope}${advice}` };
   }
-  return { type, status: "True", reason: "Enough", message: `${free}${slope}` };
+  return { type, status: "True", reason: "Sufficient", message: `${free}${slope}` };
 }
 
 function formatPercent(ratio: number): string {

@@ -20,7 +20,7 @@ export type EventLoopWatch = Disposable &
 
 /**
  * Watches how late this process's event loop runs, and says so on the board: a caller that waits for an answer then waits for the gateway and not for
- * the node. Counts `gatehouse_event_loop_late_seconds_total`.
+ * the node. Counts `gatehouse_event_loop_delay_seconds_total`.
  */
 export function watchEventLoop({
   clock,
@@ -28,7 +28,7 @@ export function watchEventLoop({
   metrics,
 }: Readonly<{ clock: Clock; board: ConditionBoard; metrics: Registry }>): EventLoopWatch {
   const late = new Counter({
-    name: "gatehouse_event_loop_late_seconds_total",
+    name: "gatehouse_event_loop_delay_seconds_total",
     help: "Time by which the event loop ran late, which everything that the process does waited for.",
     registers: [metrics],
   });

@@ -4,7 +4,10 @@ import type { NodeHealth } from "./node-health.ts";
 
 const limits = { url: "http://127.0.0.1:18100", chainId: 1672, staleAfterMs: 30_000 };
 const now = { monotonicMs: 100_000, wallMs: 1_700_000_000_000 };
-const failure = { reason: "Refused", message: "http://127.0.0.1:18100 can't be reached (ECONNREFUSED)." } as const;
+const failure = {
+  reason: "ConnectionRefused",
+  message: "http://127.0.0.1:18100 can't be reached (ECONNREFUSED).",
+} as const;
 const silent: NodeHealth = {
   answers: 9,
   height: 16,
@@ -25,8 +28,8 @@ test.each<[string, NodeHealth]>([
     expect(deriveHealthConditions(health, limits, now).advancing).toEqual({
       type: "HeightAdvancing",
       status: "Unknown",
-      reason: "NoAnswer",
-      message: "The RPC does not answer, so the height is not known; it was 16 at 2023-11-14T22:12:20.000Z.",
+      reason: "NoResponse",
+      message: "The RPC is not responding, so the height is not known; it was 16 at 2023-11-14T22:12:20.000Z.",
     });
   },
 );
@@ -35,8 +38,8 @@ test("the height of a node that has never answered is not known, and nothing is 
   expect(deriveHealthConditions({ answers: 0, failure }, limits, now).advancing).toEqual({
     type: "HeightAdvancing",
     status: "Unknown",
-    reason: "NoAnswer",
-    message: "The RPC does not answer, so the height is not known.",
+    reason: "NoResponse",
+    message: "The RPC is not responding, so the height is not known.",
   });
 });
 

@@ -9,8 +9,8 @@ export type LookTime = Readonly<{ monotonicMs: number; wallMs: number }>;
 
 /** Conditions of the RPC; chain and height are absent until the node has reported them. */
 export type HealthConditions = Readonly<{
-  answering: ConditionReport<"RpcAnswering">;
-  chain: ConditionReport<"ChainIdExpected"> | undefined;
+  answering: ConditionReport<"RpcResponding">;
+  chain: ConditionReport<"ChainIdMatches"> | undefined;
   advancing: ConditionReport<"HeightAdvancing"> | undefined;
 }>;
 
@@ -40,7 +40,7 @@ export function deriveHealthFacts(
 }
 
 function deriveHeightFact(report: ConditionReport<"HeightAdvancing"> | undefined): NodeFacts["height"] {
-  if (report === undefined || report.reason === "NoAnswer" || report.reason === "LookFailed") return undefined;
+  if (report === undefined || report.reason === "NoResponse" || report.reason === "CheckFailed") return undefined;
   switch (report.reason) {
     case "Advancing":
       return "advancing";
@@ -56,23 +56,23 @@ function deriveHeightFact(report: ConditionReport<"HeightAdvancing"> | undefined
 function deriveAnswering(
   { failure, latencyMs = 0 }: NodeHealth,
   { url }: HealthLimits,
-): ConditionReport<"RpcAnswering"> {
+): ConditionReport<"RpcResponding"> {
   if (failure !== undefined) {
     const { reason, message } = failure;
-    return { type: "RpcAnswering", status: "False", reason, message };
+    return { type: "RpcResponding", status: "False", reason, message };
   }
   const message = `${new URL(url).origin} answers eth_blockNumber in ${Math.round(latencyMs)} ms.`;
-  return { type: "RpcAnswering", status: "True", reason: "Answering", message };
+  return { type: "RpcResponding", status: "True", reason: "Responding", message };
 }
 
-function deriveChain({ chainId }: NodeHealth, limits: HealthLimits): ConditionReport<"ChainIdExpected"> | undefined {
+function deriveChain({ chainId }: NodeHealth, limits: HealthLimits): ConditionReport<"ChainIdMatches"> | undefined {
   if (chainId === undefined) return undefined;
-  const type = "ChainIdExpected";
+  const type = "ChainIdMatches";
   if (chainId === limits.chainId) {
-    return { type, status: "True", reason: "Expected", message: `The node is on chain ${chainId}.` };
+    return { type, status: "True", reason: "Matches", message: `The node is on chain ${chainId}.` };
   }
   const message = `The node is on chain ${chainId}; expected ${limits.chainId}; correct node.httpUrl or node.chainId.`;
-  return { type, status: "False", reason: "AnotherChain", message };
+  return { type, status: "False", reason: "WrongChain", message };
 }
 
 function deriveAdvancing(
@@ -103,8 +103,8 @@ function deriveAdvancing(
 function withoutAnswer({ height, answeredAtMs }: NodeHealth): ConditionReport<"HeightAdvancing"> {
   const isKnown = height !== undefined && answeredAtMs !== undefined;
   const before = isKnown ? `; it was ${height} at ${new Date(answeredAtMs).toISOString()}` : "";
-  const message = `The RPC does not answer, so the height is not known${before}.`;
-  return { type: "HeightAdvancing", status: "Unknown", reason: "NoAnswer", message };
+  const message = `The RPC is not responding, so the height is not known${before}.`;
+  return { type: "HeightAdvancing", status: "Unknown", reason: "NoResponse", message };
 }
 
 /**

@@ -73,7 +73,7 @@ type HealthWatchDependencies = Readonly<{
 
 const watchedLook: WatchedLook = {
   what: "The look at the node's RPC",
-  types: ["RpcAnswering", "ChainIdExpected", "HeightAdvancing"],
+  types: ["RpcResponding", "ChainIdMatches", "HeightAdvancing"],
 };
 
 /** Queries the node's height at an interval, notes what the answers show, and sets the board's conditions. */

@@ -4,7 +4,7 @@ import { findFaults, isAnswering, type NodeFacts, type NodeHealth, type RpcLookF
 import { createObservation } from "./observation.ts";
 
 const limits = { url: "http://127.0.0.1:8545", chainId: 7, staleAfterMs: 30_000 };
-const refused: RpcLookFailure = { reason: "Refused", message: "Refused." };
+const refused: RpcLookFailure = { reason: "ConnectionRefused", message: "Refused." };
 const late: RpcLookFailure = { reason: "TimedOut", message: "Timed out." };
 
 function look(health: NodeHealth, before: NodeFacts, monotonicMs: number): NodeFacts {
@@ -50,7 +50,7 @@ describe("what a look at the RPC finds", () => {
 
 describe("faults", () => {
   it("name the RPC itself first, and no chain", () => {
-    const webSocket = { reason: "Closed", message: "Closed." } as const;
+    const webSocket = { reason: "ConnectionClosed", message: "Closed." } as const;
     const lag = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
     const facts: NodeFacts = { webSocket, lag, chain: "another", rpc: { sinceMs: 0, fault: refused }, height: "quiet" };
     expect(findFaults(facts)).toEqual([refused, lag, webSocket]);

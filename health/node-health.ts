@@ -137,7 +137,7 @@ export function isAtRest({ reference, rhythm, restingAt, height = 0 }: NodeHealt
 }
 
 /** Conditions that a watch of the node's interfaces sets. */
-type WatchedSide = "RpcAnswering" | "HeightAdvancing" | "HeightCurrent" | "WebSocketAnswering";
+type WatchedSide = "RpcResponding" | "HeightAdvancing" | "NodeSynced" | "WebSocketResponding";
 
 /** A fault of the node: one word for machines, one sentence for people. */
 export type NodeFault = Readonly<{ reason: ReasonOf<WatchedSide, "False">; message: string }>;

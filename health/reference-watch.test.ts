@@ -6,7 +6,7 @@ const at = (height: number) => ({ url: "http://x", height });
 test("one reference that is far ahead does not make the node late", () => {
   expect(compareHeights(100, [at(101), at(99), at(1_000_000)], 50)).toMatchObject({
     lagBlocks: 1,
-    condition: { reason: "Current" },
+    condition: { reason: "Synced" },
   });
   expect(compareHeights(100, [{ url: "http://x", failure: "http://x is down." }], 50).condition).toMatchObject({
     reason: "NoReference",

@@ -40,11 +40,11 @@ export type ReferenceWatchDependencies = Readonly<{
 type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string; failure: string }>;
 
 /** Outcome of a comparison: the references' median and the node's distance to it, if both are known. */
-type ComparedHeight = Readonly<{ condition: ConditionReport<"HeightCurrent">; median?: number; lagBlocks?: number }>;
+type ComparedHeight = Readonly<{ condition: ConditionReport<"NodeSynced">; median?: number; lagBlocks?: number }>;
 
 const watchedLook: WatchedLook = {
   what: "The comparison of the node's height with the references'",
-  types: ["HeightCurrent"],
+  types: ["NodeSynced"],
 };
 
 /** Compares the node's height with other endpoints again and again. Settles when the watch has ended. */
@@ -119,7 +119,7 @@ export function compareHeights(
   references: readonly ReferenceHeight[],
   maxBlocks: number,
 ): ComparedHeight {
-  const type = "HeightCurrent";
+  const type = "NodeSynced";
   const heights = references
     .flatMap((reference) => ("height" in reference ? [reference.height] : []))
     .sort((a, b) => a - b);
@@ -136,7 +136,7 @@ export function compareHeights(
   const lagBlocks = Math.max(0, median - height);
   if (lagBlocks <= maxBlocks) {
     const message = `The node is at ${height}, ${lagBlocks} blocks behind the references.`;
-    return { condition: { type, status: "True", reason: "Current", message }, median, lagBlocks };
+    return { condition: { type, status: "True", reason: "Synced", message }, median, lagBlocks };
   }
   const message = `The node is at ${height}, ${lagBlocks} blocks behind the references (allowed: ${maxBlocks}); look at its peers and its disk.`;
   return { condition: { type, status: "False", reason: "Behind", message }, median, lagBlocks };

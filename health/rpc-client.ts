@@ -4,14 +4,14 @@ import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.
 
 /** Reason for which a JSON-RPC endpoint gave no usable answer. */
 export type RpcFailureReason =
-  | "Refused"
-  | "Closed"
+  | "ConnectionRefused"
+  | "ConnectionClosed"
   | "Unreachable"
-  | "NameUnresolved"
+  | "NameNotResolved"
   | "TimedOut"
   | "NotJsonRpc"
   | "RpcError"
-  | "TooLarge";
+  | "ResponseTooLarge";
 
 /** An endpoint that gave no usable answer; the message names its URL. */
 export class RpcFailure extends Error {
@@ -20,7 +20,7 @@ export class RpcFailure extends Error {
 
   /** Whether nothing listens on the port. What else can't be reached may run on: a reset, a network or DNS that fails, no descriptor left here. */
   get isPortClosed(): boolean {
-    return this.code === "Refused";
+    return this.code === "ConnectionRefused";
   }
 
   constructor(code: RpcFailureReason, message: string, cause?: unknown) {
@@ -67,14 +67,17 @@ function buildFailure(
       return buildUnreachable(requestFailureCode(cause), where, cause);
     case "unresolved": {
       const message = `the name ${why.hostname} can't be resolved: no name server answers. ${where} could not be reached; look at this host's name servers, or give an address in place of the name. On Docker a container that is stopped has no name.`;
-      return new RpcFailure("NameUnresolved", message, cause);
+      return new RpcFailure("NameNotResolved", message, cause);
     }
     case "timeout": {
       const message = `${where} did not answer within ${timeoutMs} ms; look at the node's load.`;
       return new RpcFailure("TimedOut", message, cause);
     }
     case "too-large":
-      return new RpcFailure("TooLarge", `${where} answered more than ${responseLimitBytes} bytes; is it the node?`);
+      return new RpcFailure(
+        "ResponseTooLarge",
+        `${where} answered more than ${responseLimitBytes} bytes; is it the node?`,
+      );
     case "redirect": {
       const message = `${where} answered with a redirect (${why.status}), which is not followed; is it the node's RPC port?`;
       return new RpcFailure("NotJsonRpc", message);
@@ -98,10 +101,10 @@ const closedCodes: ReadonlySet<string> = new Set(["ECONNRESET", "ECONNABORTED", 
 function buildUnreachable(code: string, where: string, cause: unknown): RpcFailure {
   if (closedCodes.has(code)) {
     const message = `${where} took the connection and closed it before its answer was whole (${code}); look at the node's log, and at that of a proxy before it.`;
-    return new RpcFailure("Closed", message, cause);
+    return new RpcFailure("ConnectionClosed", message, cause);
   }
   const message = `${where} can't be reached (${code}); is the node running, and is this its address?`;
-  return new RpcFailure(code === "ECONNREFUSED" ? "Refused" : "Unreachable", message, cause);
+  return new RpcFailure(code === "ECONNREFUSED" ? "ConnectionRefused" : "Unreachable", message, cause);
 }
 
 function describeNotJson(text: string, status: number): string {

@@ -19,7 +19,7 @@ export type WebSocketWatchOptions = Readonly<{
 /** More than `eth_blockNumber` answers. */
 const messageLimitBytes = 65_536;
 
-const watchedLook: WatchedLook = { what: "The look at the node's WebSocket", types: ["WebSocketAnswering"] };
+const watchedLook: WatchedLook = { what: "The look at the node's WebSocket", types: ["WebSocketResponding"] };
 
 /**
  * Requests `eth_blockNumber` over a fresh WebSocket again and again: nodes are known to freeze there alone while HTTP answers.
@@ -30,7 +30,7 @@ export async function watchWebSocket(
   { board, log, facts }: Readonly<{ board: ConditionBoard; log: Logger; facts: ObservedNode }>,
 ): Promise<void> {
   const where = new URL(options.url).origin;
-  const type = "WebSocketAnswering";
+  const type = "WebSocketResponding";
   const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
   await poll(
     { name: "websocket", failed, intervalMs: options.intervalMs, signal: options.signal },
@@ -39,7 +39,7 @@ export async function watchWebSocket(
       if (signal.aborted) return;
       if (failure === undefined) {
         facts.note({ webSocket: "answering" });
-        board.set({ type, status: "True", reason: "Answering", message: `${where} answers eth_blockNumber.` });
+        board.set({ type, status: "True", reason: "Responding", message: `${where} answers eth_blockNumber.` });
         return;
       }
       const message = describeFailure(failure, where);
@@ -50,13 +50,13 @@ export async function watchWebSocket(
   );
 }
 
-type Reason = ReasonOf<"WebSocketAnswering", "False">;
+type Reason = ReasonOf<"WebSocketResponding", "False">;
 type Failure = Readonly<
-  { reason: Exclude<Reason, "NameUnresolved">; words: string } | { reason: "NameUnresolved"; hostname: string }
+  { reason: Exclude<Reason, "NameNotResolved">; words: string } | { reason: "NameNotResolved"; hostname: string }
 >;
 
 function describeFailure(failure: Failure, where: string): string {
-  if (failure.reason === "NameUnresolved") {
+  if (failure.reason === "NameNotResolved") {
     return `the name ${failure.hostname} can't be resolved: no name server answers. ${where} could not be reached, and subscribers are not served; look at this host's name servers, or give an address in place of the name in node.webSocketUrl.`;
   }
   return `${where} ${failure.words}; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.`;
@@ -74,15 +74,17 @@ async function openWebSocket(
     return await new Promise<Failure | undefined>((resolve) => {
       const late = () => {
         const hostname = pending();
-        if (hostname !== undefined) resolve({ reason: "NameUnresolved", hostname });
+        if (hostname !== undefined) resolve({ reason: "NameNotResolved", hostname });
         else resolve({ reason: "TimedOut", words: `did not answer eth_blockNumber within ${timeoutMs} ms` });
       };
       deadline.addEventListener("abort", late, { once: true });
       socket.on("error", (error: NodeJS.ErrnoException) => {
-        if (error instanceof UnresolvedNameError) resolve({ reason: "NameUnresolved", hostname: error.hostname });
-        else resolve({ reason: "Refused", words: `can't be reached (${error.code ?? error.message})` });
+        if (error instanceof UnresolvedNameError) resolve({ reason: "NameNotResolved", hostname: error.hostname });
+        else resolve({ reason: "ConnectionRefused", words: `can't be reached (${error.code ?? error.message})` });
       });
-      socket.once("close", () => resolve({ reason: "Closed", words: "closed the connection without an answer" }));
+      socket.once("close", () =>
+        resolve({ reason: "ConnectionClosed", words: "closed the connection without an answer" }),
+      );
       socket.once("open", () => {
         socket.send(writeCall({ method: "eth_blockNumber", params: [] }));
       });

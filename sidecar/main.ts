@@ -93,18 +93,18 @@ function listWatchedConditions({
 }: SidecarSettings): readonly ConditionType[] {
   return [
     ...listGuardedConditions(guarded),
-    "StateKept",
+    "StateWritable",
     "ConfigValid",
-    "UpkeepCurrent",
-    "ConfigCurrent",
-    "VersionAgreed",
-    ...listIf((upgrade.releasesPath ?? upgrade.releasesUrl) !== undefined, "VersionSufficient"),
+    "Reconciling",
+    "ConfigReconciled",
+    "VersionConsistent",
+    ...listIf((upgrade.releasesPath ?? upgrade.releasesUrl) !== undefined, "VersionSupported"),
     "NodeCliWorking",
-    "AutoPruneOn",
+    "AutoPruneEnabled",
     ...listIf(pushgateway.url !== undefined, "MetricsArriving"),
-    "DiskSpaceLeft",
-    ...listIf(volume.claim !== undefined, "VolumeLargeEnough"),
-    "RestartSettled",
+    "DiskSpaceSufficient",
+    ...listIf(volume.claim !== undefined, "VolumeSizeSufficient"),
+    "NoRestartPending",
   ];
 }
 

@@ -15,7 +15,7 @@ const essentials = ["node.workspace", "node.httpUrl", "node.chainId", "restart.d
 const removed = {
   auditLog: removedAuditLog,
   certificate: removedCertificate,
-  "upgrade.autoRestore": "run gatehouse restore --snapshot (docs/runbooks/data-corrupt.md)",
+  "upgrade.autoRestore": "run gatehouse restore --snapshot (docs/runbooks/data-suspect.md)",
   "upgrade.autoRestoreAfterMs": "nothing is restored by itself",
   "upgrade.window": "run gatehouse upgrade from cron (docs/upgrades.md)",
   "upgrade.lateBlocks": "run gatehouse upgrade from cron (docs/upgrades.md)",

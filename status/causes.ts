@@ -6,33 +6,33 @@ type Effects = Readonly<{ [Type in ConditionType]?: "any" | readonly Condition["
 /** One cause, and what follows from it. */
 type Cause = Readonly<{ type: ConditionType; reasons?: readonly Condition["reason"][]; effects: Effects }>;
 
-const toolFails = ["Failed", "TimedOut", "Garbage", "NotFound", "NotExecutable", "TooMuchOutput"] as const;
+const toolFails = ["Failed", "TimedOut", "UnexpectedOutput", "NotFound", "NotExecutable", "TooMuchOutput"] as const;
 
 /** Effects of a node that gives no answer. */
 const ofSilence: Effects = {
-  ChainIdExpected: "any",
+  ChainIdMatches: "any",
   HeightAdvancing: "any",
-  HeightCurrent: "any",
-  WebSocketAnswering: "any",
+  NodeSynced: "any",
+  WebSocketResponding: "any",
   GatewayServing: "any",
-  CallsAnswered: "any",
+  CallsSucceeding: "any",
   PruneAdvancing: "any",
   MetricsArriving: ["Missing", "Stale"],
-  VersionAgreed: ["VersionUnknown"],
-  ConfigCurrent: ["VersionUnknown", "Drift"],
+  VersionConsistent: ["VersionUnknown"],
+  ConfigReconciled: ["VersionUnknown", "Drift"],
   NodeCliWorking: toolFails,
-  AutoPruneOn: ["NotSwitchedOn", "Off", ...toolFails],
-  RollBackReady: ["NothingKept"],
-  RestartSettled: "any",
+  AutoPruneEnabled: ["EnableFailed", "Disabled", ...toolFails],
+  RollbackReady: ["NoBackup"],
+  NoRestartPending: "any",
 };
 
 /** Effects of a chain that stands still, or of a node on another chain. */
 const ofStandstill: Effects = {
-  HeightCurrent: "any",
+  NodeSynced: "any",
   GatewayServing: "any",
-  CallsAnswered: ["NotServing"],
+  CallsSucceeding: ["NotServing"],
   PruneAdvancing: "any",
-  RestartSettled: "any",
+  NoRestartPending: "any",
 };
 
 /**
@@ -41,75 +41,87 @@ const ofStandstill: Effects = {
  */
 export const causes: readonly Cause[] = [
   {
-    type: "UpgradeProved",
-    reasons: ["Stranded", "Blocked", "Upgrading"],
-    effects: { Unheld: "any", RpcAnswering: "any", VersionAgreed: "any", ConfigCurrent: "any", RestartSettled: "any" },
-  },
-  { type: "UpgradeProved", reasons: ["RolledBack"], effects: { Unheld: "any" } },
-  { type: "DataSound", reasons: ["Suspect"], effects: { Unheld: "any", RpcAnswering: "any", ...ofSilence } },
-  { type: "VersionSufficient", reasons: ["TooOld"], effects: { HeightAdvancing: "any", ...ofStandstill } },
-  {
-    type: "Unheld",
-    effects: { RpcAnswering: "any", HeightAdvancing: "any", RestartSettled: "any", ConfigCurrent: "any" },
-  },
-  {
-    type: "DiskSpaceLeft",
+    type: "UpgradeVerified",
+    reasons: ["RollbackFailed", "Blocked", "Upgrading"],
     effects: {
-      StateKept: ["DiskFull"],
-      ConfigCurrent: ["NotWritten", "NotKept"],
-      RollBackReady: ["NotKept"],
-      VolumeLargeEnough: "any",
+      NotPaused: "any",
+      RpcResponding: "any",
+      VersionConsistent: "any",
+      ConfigReconciled: "any",
+      NoRestartPending: "any",
+    },
+  },
+  { type: "UpgradeVerified", reasons: ["RolledBack"], effects: { NotPaused: "any" } },
+  { type: "DataIntact", reasons: ["Suspect"], effects: { NotPaused: "any", RpcResponding: "any", ...ofSilence } },
+  { type: "VersionSupported", reasons: ["Outdated"], effects: { HeightAdvancing: "any", ...ofStandstill } },
+  {
+    type: "NotPaused",
+    effects: { RpcResponding: "any", HeightAdvancing: "any", NoRestartPending: "any", ConfigReconciled: "any" },
+  },
+  {
+    type: "DiskSpaceSufficient",
+    effects: {
+      StateWritable: ["DiskFull"],
+      ConfigReconciled: ["WriteFailed", "BackupFailed"],
+      RollbackReady: ["BackupFailed"],
+      VolumeSizeSufficient: "any",
     },
   },
   {
-    type: "StateKept",
+    type: "StateWritable",
     effects: {
-      UpkeepCurrent: "any",
-      RestartSettled: ["StateNotKept"],
-      RollBackReady: ["NotKept"],
-      ConfigCurrent: ["NotKept"],
+      Reconciling: "any",
+      NoRestartPending: ["StateNotWritable"],
+      RollbackReady: ["BackupFailed"],
+      ConfigReconciled: ["BackupFailed"],
     },
   },
   {
     type: "ConfigValid",
     effects: {
-      UpkeepCurrent: "any",
-      ConfigCurrent: "any",
-      DiskSpaceLeft: ["NotReadable"],
-      AutoPruneOn: toolFails,
+      Reconciling: "any",
+      ConfigReconciled: "any",
+      DiskSpaceSufficient: ["ReadFailed"],
+      AutoPruneEnabled: toolFails,
       NodeCliWorking: toolFails,
-      RestartSettled: ["ConfigUnusable"],
+      NoRestartPending: ["ConfigUnusable"],
       MetricsArriving: ["IdentityUnknown"],
-      VersionAgreed: ["VersionUnknown"],
+      VersionConsistent: ["VersionUnknown"],
     },
   },
   {
-    type: "RestartSettled",
+    type: "NoRestartPending",
     reasons: ["Running", "Settling"],
-    effects: { ...ofSilence, RpcAnswering: "any", ConfigCurrent: "any", UpkeepCurrent: ["NotPassed"] },
+    effects: { ...ofSilence, RpcResponding: "any", ConfigReconciled: "any", Reconciling: ["NotReconciledYet"] },
   },
-  { type: "RpcAnswering", effects: ofSilence },
-  { type: "GatewayResponsive", effects: { CallsAnswered: ["Shed"] } },
-  { type: "ChainIdExpected", effects: { HeightAdvancing: "any", ...ofStandstill } },
+  { type: "RpcResponding", effects: ofSilence },
+  { type: "GatewayResponsive", effects: { CallsSucceeding: ["Overloaded"] } },
+  { type: "ChainIdMatches", effects: { HeightAdvancing: "any", ...ofStandstill } },
   { type: "HeightAdvancing", effects: ofStandstill },
-  { type: "HeightCurrent", effects: { GatewayServing: "any", RestartSettled: "any" } },
+  { type: "NodeSynced", effects: { GatewayServing: "any", NoRestartPending: "any" } },
   {
     type: "Adopted",
     effects: {
-      RestartSettled: ["WaitingForAdopt"],
-      ConfigCurrent: ["Drift"],
-      AutoPruneOn: ["Off"],
+      NoRestartPending: ["WaitingForApproval"],
+      ConfigReconciled: ["Drift"],
+      AutoPruneEnabled: ["Disabled"],
       MetricsArriving: ["Missing"],
     },
   },
   {
     type: "SoleWriter",
-    effects: { RestartSettled: ["Contested", "StartRewrites"], ConfigCurrent: ["Locked", "CannotLock", "Drift"] },
+    effects: { NoRestartPending: ["Contested", "StartRewrites"], ConfigReconciled: ["Locked", "LockFailed", "Drift"] },
   },
-  { type: "VersionAgreed", effects: { ConfigCurrent: ["VersionUnknown"], MetricsArriving: ["IdentityUnknown"] } },
-  { type: "NodeCliWorking", effects: { AutoPruneOn: toolFails, VersionAgreed: ["VersionUnknown"] } },
-  { type: "ConfigCurrent", effects: { MetricsArriving: ["Missing", "Stale", "JobShared"], RestartSettled: "any" } },
-  { type: "AutoPruneOn", effects: { PruneAdvancing: "any" } },
+  {
+    type: "VersionConsistent",
+    effects: { ConfigReconciled: ["VersionUnknown"], MetricsArriving: ["IdentityUnknown"] },
+  },
+  { type: "NodeCliWorking", effects: { AutoPruneEnabled: toolFails, VersionConsistent: ["VersionUnknown"] } },
+  {
+    type: "ConfigReconciled",
+    effects: { MetricsArriving: ["Missing", "Stale", "JobShared"], NoRestartPending: "any" },
+  },
+  { type: "AutoPruneEnabled", effects: { PruneAdvancing: "any" } },
 ];
 
 /** Whether a cause, as it is now, can have made another condition False. */

@@ -44,8 +44,8 @@ export function createConditionBoard(
     info.set({ type: next.type, reason: next.reason }, 1);
     value.set({ type: next.type }, { True: 1, False: 0, Unknown: -1 }[next.status]);
     const line = `${next.type} is ${next.status} (${next.reason}): ${next.message}`;
-    if (next.status === "False") log.warn({ event: "condition-wrong", condition: next }, line);
-    else log.info({ event: "condition-right", condition: next }, line);
+    if (next.status === "False") log.warn({ event: "condition-failed", condition: next }, line);
+    else log.info({ event: "condition-recovered", condition: next }, line);
     if (before !== undefined || next.status === "False") events.add("condition", line);
   };
   const list = () => conditionTypes.flatMap((type) => current.get(type) ?? []);

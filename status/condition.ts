@@ -38,184 +38,188 @@ export type ConditionType = keyof typeof conditionReasons;
 export const conditionTypes = Object.keys(conditionReasons) as readonly ConditionType[];
 
 /** Titles of a condition for people: while it is True, False, and Unknown by the reason. */
-type Titles<Type extends ConditionType> = Readonly<{ right: string; wrong: string }> &
+type Titles<Type extends ConditionType> = Readonly<{ healthy: string; unhealthy: string }> &
   ([ReasonOf<Type, "Unknown">] extends [never]
     ? unknown
     : Readonly<{ unknown: Readonly<Record<ReasonOf<Type, "Unknown">, string>> }>);
 
 const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
-  RpcAnswering: {
-    right: "The RPC answers",
-    wrong: "The RPC does not answer",
-    unknown: { LookFailed: "Whether the RPC answers is not known" },
+  RpcResponding: {
+    healthy: "The RPC responds",
+    unhealthy: "The RPC is not responding",
+    unknown: { CheckFailed: "The RPC's status is unknown" },
   },
-  ChainIdExpected: {
-    right: "The chain is the expected one",
-    wrong: "The node is on another chain",
-    unknown: { LookFailed: "The chain is not known" },
+  ChainIdMatches: {
+    healthy: "The chain id matches",
+    unhealthy: "The node is on the wrong chain",
+    unknown: { CheckFailed: "The chain id is unknown" },
   },
   HeightAdvancing: {
-    right: "The height advances",
-    wrong: "The height does not advance",
+    healthy: "The height advances",
+    unhealthy: "The height does not advance",
     unknown: {
-      Quiet: "No new block comes",
-      NoAnswer: "The height is not known",
-      LookFailed: "The height is not known",
+      Quiet: "No new blocks",
+      NoResponse: "The height is unknown",
+      CheckFailed: "The height is unknown",
     },
   },
-  HeightCurrent: {
-    right: "The height keeps up",
-    wrong: "The height lags behind the references",
+  NodeSynced: {
+    healthy: "The node is in sync",
+    unhealthy: "The node is behind the reference nodes",
     unknown: {
-      NoReference: "The height is compared with no other node",
-      NoHeight: "The height is not known",
-      LookFailed: "The height is compared with no other node",
+      NoReference: "Sync status is unknown: no reference node to compare with",
+      NoHeight: "The height is unknown",
+      CheckFailed: "Sync status is unknown: no reference node to compare with",
     },
   },
-  WebSocketAnswering: {
-    right: "The WebSocket answers",
-    wrong: "The WebSocket does not answer",
-    unknown: { LookFailed: "Whether the WebSocket answers is not known" },
+  WebSocketResponding: {
+    healthy: "The WebSocket responds",
+    unhealthy: "The WebSocket is not responding",
+    unknown: { CheckFailed: "The WebSocket's status is unknown" },
   },
-  GatewayResponsive: { right: "The gateway keeps up", wrong: "The gateway itself is slow" },
+  GatewayResponsive: { healthy: "The gateway keeps up", unhealthy: "The gateway itself is slow" },
   GatewayServing: {
-    right: "The gateway serves",
-    wrong: "The gateway does not serve",
+    healthy: "The gateway serves",
+    unhealthy: "The gateway is not serving",
     unknown: {
-      HeadAwaited: "The gateway waits for the head of the chain",
-      NodeUnfit: "The gateway refuses calls",
-      LookFailed: "Whether the gateway serves is not known",
+      WaitingForHead: "The gateway is waiting for the chain head",
+      NodeUnhealthy: "The gateway is rejecting calls",
+      CheckFailed: "The gateway's status is unknown",
     },
   },
-  CallsAnswered: {
-    right: "Callers get answers",
-    wrong: "Calls fail",
+  CallsSucceeding: {
+    healthy: "Calls succeed",
+    unhealthy: "Calls fail",
     unknown: {
-      TooFewCalls: "Hardly anybody calls",
-      NotServing: "Calls are not judged",
-      LookFailed: "Whether callers get answers is not known",
+      TooFewCalls: "Too few calls to judge",
+      NotServing: "Calls are not monitored",
+      CheckFailed: "The calls' status is unknown",
     },
   },
-  FilesInForce: {
-    right: "Changed files are in force",
-    wrong: "A changed file is refused",
-    unknown: { LookFailed: "Whether changed files are in force is not known" },
+  FilesLoaded: {
+    healthy: "Changed files are loaded",
+    unhealthy: "A changed file was rejected",
+    unknown: { CheckFailed: "Whether changed files are loaded is unknown" },
   },
-  StateKept: { right: "The sidecar keeps its state", wrong: "The sidecar can't keep its state" },
-  ConfigValid: { right: "node.conf can be read", wrong: "node.conf can't be used" },
-  UpkeepCurrent: {
-    right: "The node is looked after",
-    wrong: "The node is not looked after",
-    unknown: { NotPassed: "The node has not been looked at yet" },
+  StateWritable: { healthy: "The sidecar can store its state", unhealthy: "The sidecar can't store its state" },
+  ConfigValid: { healthy: "node.conf can be read", unhealthy: "node.conf can't be used" },
+  Reconciling: {
+    healthy: "The node is reconciled",
+    unhealthy: "Reconciliation has stopped",
+    unknown: { NotReconciledYet: "The node has not been checked yet" },
   },
-  ConfigCurrent: { right: "node.conf is as desired", wrong: "node.conf is not as desired" },
-  SoleWriter: { right: "Nobody else writes node.conf", wrong: "Somebody else writes node.conf" },
-  VersionAgreed: { right: "The version is agreed on", wrong: "The version is contradictory" },
-  VersionSufficient: {
-    right: "The version is new enough for the chain",
-    wrong: "The version is too old for the chain",
+  ConfigReconciled: {
+    healthy: "node.conf matches the desired configuration",
+    unhealthy: "node.conf differs from the desired configuration",
+  },
+  SoleWriter: { healthy: "No other program writes node.conf", unhealthy: "Another program writes node.conf" },
+  VersionConsistent: { healthy: "The version is consistent", unhealthy: "Version sources disagree" },
+  VersionSupported: {
+    healthy: "The chain supports this version",
+    unhealthy: "The version is outdated for the chain",
     unknown: {
-      NotCompared: "The version is not compared with the release list",
-      LookFailed: "The version is not compared with the release list",
+      NotCompared: "The version was not checked against the release list",
+      CheckFailed: "The version was not checked against the release list",
     },
   },
   NodeCliWorking: {
-    right: "node_cli works",
-    wrong: "node_cli does not work",
-    unknown: { NotRun: "node_cli has not been run", LookFailed: "Whether node_cli works is not known" },
+    healthy: "node_cli works",
+    unhealthy: "node_cli fails",
+    unknown: { NotRun: "node_cli has not been run", CheckFailed: "node_cli's status is unknown" },
   },
-  AutoPruneOn: {
-    right: "Auto-pruning is as desired",
-    wrong: "Auto-pruning is not as desired",
-    unknown: { NoPruneInfo: "Auto-pruning is not known to be on" },
+  AutoPruneEnabled: {
+    healthy: "Auto-pruning matches the setting",
+    unhealthy: "Auto-pruning differs from the setting",
+    unknown: { NoPruneInfo: "Auto-pruning status is unknown" },
   },
   PruneAdvancing: {
-    right: "Pruning advances",
-    wrong: "Pruning does not advance",
+    healthy: "Pruning advances",
+    unhealthy: "Pruning has stalled",
     unknown: {
-      Off: "Auto-pruning is off",
-      NotPrinted: "The pruning height is not reported",
-      NoPruneInfo: "How far pruning is is not known",
+      Disabled: "Auto-pruning is off",
+      NotReported: "The pruning height is not reported",
+      NoPruneInfo: "Pruning progress is unknown",
     },
   },
   MetricsArriving: {
-    right: "Metrics arrive",
-    wrong: "Metrics do not arrive",
+    healthy: "Metrics arrive",
+    unhealthy: "Metrics are missing",
     unknown: {
       NotPushing: "The node pushes no metrics",
-      IdentityUnknown: "The node's metrics can't be recognised",
-      LookFailed: "Whether metrics arrive is not known",
+      IdentityUnknown: "The node's metrics can't be identified",
+      CheckFailed: "Metrics status is unknown",
     },
   },
-  DiskSpaceLeft: {
-    right: "The disk has space",
-    wrong: "The disk is nearly full",
-    unknown: { NotReadable: "The disk's space can't be read", LookFailed: "The disk's space is not known" },
+  DiskSpaceSufficient: {
+    healthy: "Disk space is sufficient",
+    unhealthy: "The disk is nearly full",
+    unknown: { ReadFailed: "Disk space can't be read", CheckFailed: "Disk space is unknown" },
   },
-  FileDescriptorsLeft: {
-    right: "Connections have room",
-    wrong: "File descriptors or connections run short",
+  ConnectionsAvailable: {
+    healthy: "Connections are available",
+    unhealthy: "File descriptors or connections are running out",
     unknown: {
       NotCounted: "File descriptors can't be counted",
-      LookFailed: "Whether connections have room is not known",
+      CheckFailed: "Connection status is unknown",
     },
   },
-  VolumeLargeEnough: {
-    right: "The volume grows when it has to",
-    wrong: "The volume can't grow",
-    unknown: { NotReadable: "The volume's size can't be read", LookFailed: "The volume's size is not known" },
+  VolumeSizeSufficient: {
+    healthy: "The volume is large enough",
+    unhealthy: "The volume can't grow",
+    unknown: { ReadFailed: "The volume's size can't be read", CheckFailed: "The volume's size is unknown" },
   },
-  RestartSettled: { right: "No restart is due", wrong: "A restart is due" },
-  RollBackReady: {
-    right: "There is a node.conf to go back to",
-    wrong: "There is no node.conf to go back to",
+  NoRestartPending: { healthy: "No restart is pending", unhealthy: "A restart is pending" },
+  RollbackReady: {
+    healthy: "A rollback configuration is available",
+    unhealthy: "No rollback configuration is available",
     unknown: {
-      Assumed: "The node.conf to go back to is not proved",
-      NotYet: "No node.conf is proved yet",
-      NoRestarts: "The sidecar does not restart this node",
+      Assumed: "The rollback configuration is not verified",
+      NotYet: "No configuration is verified yet",
+      NoRestarts: "Restarts are disabled",
     },
   },
-  UpgradeProved: {
-    right: "The last upgrade is proved",
-    wrong: "The last upgrade failed",
+  UpgradeVerified: {
+    healthy: "The last upgrade is verified",
+    unhealthy: "The last upgrade failed",
     unknown: {
       Upgrading: "The node is being upgraded",
-      Preparing: "The data are copied for an upgrade",
+      Preparing: "Data is being copied for an upgrade",
     },
   },
-  DataSound: {
-    right: "The node's data are whole",
-    wrong: "Signs speak against the node's data",
+  DataIntact: {
+    healthy: "The node's data is intact",
+    unhealthy: "Signs speak against the node's data",
     unknown: {
-      InDoubt: "The node's data are in doubt",
-      NotSeenWell: "The node's data are not compared yet",
-      NotLooked: "The node's data can't be looked at",
+      Inconclusive: "The node's data are in doubt",
+      NeverHealthy: "The node's data has no healthy baseline yet",
+      NotInspected: "The node's data can't be read",
     },
   },
   Adopted: {
-    right: "The sidecar may act on this node, or only observes",
-    wrong: "The sidecar waits for your approval",
+    healthy: "The sidecar is approved, or only observes",
+    unhealthy: "The sidecar waits for your approval",
   },
-  Unheld: { right: "The sidecar is not paused", wrong: "Paused: the sidecar does not act" },
+  NotPaused: { healthy: "The sidecar is not paused", unhealthy: "The sidecar is paused" },
 };
 
 /** Reasons whose title says more than that of their status. */
 const reasonTitles: Readonly<Record<string, string>> = {
-  "HeightAdvancing Idle": "No new block comes",
-  "UpgradeProved SettledByHand": "The last upgrade was settled by hand",
-  "UpgradeProved Blocked": "The node's upgrade can't go on",
-  "VersionSufficient TooOldSoon": "The version will be too old for the chain",
-  "UpgradeProved NotBegun": "The upgrade did not begin",
-  "UpgradeProved Withdrawn": "The upgrade was withdrawn",
-  "CallsAnswered Shed": "Calls are turned away",
-  "RestartSettled Running": "The node is being restarted",
-  "RestartSettled Settling": "The node is about to be restarted",
-  "RestartSettled ProgramMissing": "The node can't be restarted",
+  "HeightAdvancing Idle": "No new blocks",
+  "UpgradeVerified ResolvedManually": "The last upgrade was resolved manually",
+  "UpgradeVerified Blocked": "The node's upgrade is blocked",
+  "VersionSupported OutdatedSoon": "The version will soon be outdated for the chain",
+  "UpgradeVerified NotStarted": "The upgrade did not start",
+  "UpgradeVerified Canceled": "The upgrade was canceled",
+  "CallsSucceeding Overloaded": "Calls are rejected: overloaded",
+  "NoRestartPending Running": "The node is being restarted",
+  "NoRestartPending Settling": "The node is about to be restarted",
+  "NoRestartPending ProgramMissing": "The node can't be restarted",
 };
 
 /** Finds a condition's title for the page. It never reads as right while nobody knows. */
 export function findConditionTitle({ type, status, reason }: Pick<Condition, "type" | "status" | "reason">): string {
-  const side: Readonly<{ right: string; wrong: string; unknown?: Readonly<Record<string, string>> }> = titles[type];
-  const whole = { True: side.right, False: side.wrong, Unknown: side.unknown?.[reason] ?? `Not known: ${type}` };
+  const side: Readonly<{ healthy: string; unhealthy: string; unknown?: Readonly<Record<string, string>> }> =
+    titles[type];
+  const whole = { True: side.healthy, False: side.unhealthy, Unknown: side.unknown?.[reason] ?? `Not known: ${type}` };
   return reasonTitles[`${type} ${reason}`] ?? whole[status];
 }

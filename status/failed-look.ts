@@ -3,7 +3,7 @@ import type { ConditionReport, ConditionType, ReasonOf } from "./condition.ts";
 
 /** Conditions that come from repeated looks. */
 export type LookedAtType = {
-  [Type in ConditionType]: "LookFailed" extends ReasonOf<Type, "Unknown"> ? Type : never;
+  [Type in ConditionType]: "CheckFailed" extends ReasonOf<Type, "Unknown"> ? Type : never;
 }[ConditionType];
 
 /** A look, as the start of a sentence ("The look at the disk"), and the conditions that it sets: the first in any case, the rest if they were set before. */
@@ -23,7 +23,7 @@ export function reportFailedLook(
     "(event task-failed says where it failed), restart the process, and report it with that line.";
   for (const [index, type] of types.entries()) {
     if (index > 0 && board.get(type) === undefined) continue;
-    const report: ConditionReport<LookedAtType> = { type, status: "Unknown", reason: "LookFailed", message };
+    const report: ConditionReport<LookedAtType> = { type, status: "Unknown", reason: "CheckFailed", message };
     board.set(report);
   }
 }

@@ -16,8 +16,8 @@ export type HeadlineState =
   | "Upgrading the node"
   | "Restarting the node"
   | "Starting"
-  | "Not looked after"
-  | "Not fully known";
+  | "Not reconciled"
+  | "Partly unknown";
 
 /** Writes the node's state in few words. Pure. */
 export function writeHeadline(
@@ -31,11 +31,11 @@ export function writeHeadline(
   const doing = describeAction(conditions);
   const others = incidents.length > 1 ? ` ${incidents.length - 1} more below.` : "";
   switch (verdict.level) {
-    case "right":
+    case "healthy":
       return { state: "Healthy", cause: describeChecks(conditions) };
     case "down":
       return { state: "Node down", cause: `${why}${doing}${others}` };
-    case "held":
+    case "paused":
       return {
         state: serves ? findPausedState(conditions) : "Node down",
         cause: `${describeHold(serves)} ${why}${others}`,
@@ -47,13 +47,13 @@ export function writeHeadline(
       };
     case "working": {
       const isUpgrading = conditions.some(({ reason }) => reason === "Upgrading");
-      const cause = serves ? "The node serves meanwhile." : "The node serves nobody meanwhile.";
+      const cause = serves ? "The node serves meanwhile." : "The node is not serving meanwhile.";
       return {
         state: isUpgrading ? "Upgrading the node" : "Restarting the node",
         cause: `${cause} Nothing for you to do yet.`,
       };
     }
-    case "wrong":
+    case "degraded":
       return { state: "Serving, with a fault", cause: `${why}${others}` };
     case "unknown":
       return describeUnknown(verdict, conditions, `${why}${others}`);
@@ -61,7 +61,7 @@ export function writeHeadline(
 }
 
 function findPausedState(conditions: readonly Condition[]): PausedState {
-  const isUpgrade = conditions.some(({ type, status }) => type === "UpgradeProved" && status === "False");
+  const isUpgrade = conditions.some(({ type, status }) => type === "UpgradeVerified" && status === "False");
   return isUpgrade ? "Paused after a failed upgrade" : "Paused after a failed restart";
 }
 
@@ -71,11 +71,11 @@ function describeHold(serves: boolean): string {
 }
 
 function describeUnknown(verdict: Verdict, conditions: readonly Condition[], cause: string): Headline {
-  const upkeep = conditions.find(({ type }) => type === "UpkeepCurrent");
-  if (upkeep?.status === "False") return { state: "Not looked after", cause: `The node serves. ${cause}` };
+  const upkeep = conditions.find(({ type }) => type === "Reconciling");
+  if (upkeep?.status === "False") return { state: "Not reconciled", cause: `The node serves. ${cause}` };
   if (verdict.title === "Not known yet") return { state: "Starting", cause: verdict.message };
   if (conditions.some(({ reason }) => reason === "Upgrading")) return { state: "Upgrading the node", cause };
-  return { state: "Not fully known", cause: `What can be looked at is right. ${cause}` };
+  return { state: "Partly unknown", cause: `All completed checks pass. ${cause}` };
 }
 
 function describeChecks(conditions: readonly Condition[]): string {
@@ -86,44 +86,44 @@ function describeChecks(conditions: readonly Condition[]): string {
 
 /** Causes whose title alone says too little of a node that is down. */
 const shortCauses: Readonly<Record<string, string>> = {
-  "RpcAnswering Refused": "Its RPC refuses connections.",
-  "RpcAnswering Closed": "Its RPC closes connections before it has answered.",
-  "RpcAnswering Unreachable": "Its RPC can't be reached from here.",
-  "RpcAnswering NameUnresolved": "Its name can't be resolved, so nobody knows.",
-  "RpcAnswering TimedOut": "Its RPC does not answer in time.",
-  "RpcAnswering NotJsonRpc": "Something other than a node answers at its address.",
-  "RpcAnswering RpcError": "Its RPC answers with errors.",
+  "RpcResponding ConnectionRefused": "Its RPC refuses connections.",
+  "RpcResponding ConnectionClosed": "Its RPC closes connections before it has answered.",
+  "RpcResponding Unreachable": "Its RPC can't be reached from here.",
+  "RpcResponding NameNotResolved": "Its name can't be resolved.",
+  "RpcResponding TimedOut": "Its RPC timed out.",
+  "RpcResponding NotJsonRpc": "Something other than a node responds at its address.",
+  "RpcResponding RpcError": "Its RPC returns errors.",
   "HeightAdvancing Stalled": "It has no new block, and the references do.",
   "HeightAdvancing WentBackwards": "It has lost blocks.",
-  "ChainIdExpected AnotherChain": "It is on another chain.",
-  "HeightCurrent Behind": "It is behind the references.",
-  "Unheld Held": "A restart failed.",
+  "ChainIdMatches WrongChain": "It is on the wrong chain.",
+  "NodeSynced Behind": "It is behind the references.",
+  "NotPaused Paused": "A restart failed.",
 };
 
 function describeCause({ cause }: Incident): string {
   return shortCauses[`${cause.type} ${cause.reason}`] ?? `${findConditionTitle(cause)}.`;
 }
 
-/** Actions of the sidecar for a node that is down, by the reason of `RestartSettled`. */
+/** Actions of the sidecar for a node that is down, by the reason of `NoRestartPending`. */
 const actions: Readonly<Record<string, string>> = {
   Running: "Gatehouse is restarting it.",
   Settling: "Gatehouse is about to restart it.",
-  WaitingForWindow: "Gatehouse waits for the maintenance window.",
+  WaitingForWindow: "Gatehouse is waiting for the maintenance window.",
   BudgetExhausted: "Gatehouse has used up its restarts of this hour.",
-  StateNotKept: "Gatehouse can't restart it while it can't keep its state.",
+  StateNotWritable: "Gatehouse can't restart it while it can't store its state.",
   StartRewrites: "Gatehouse does not restart it: its own start overwrites node.conf.",
-  Contested: "Gatehouse does not restart it while somebody else writes node.conf.",
+  Contested: "Gatehouse does not restart it while another program writes node.conf.",
   NoDriver: "Gatehouse can't restart it: restart.driver is none.",
   ProgramMissing: "Gatehouse can't restart it: a program that does so is missing.",
   ConfigUnusable: "Gatehouse does not restart it with a node.conf that can't be used.",
-  EditRefused: "Gatehouse does not restart it with this node.conf.",
-  EditNotJudged: "Gatehouse does not restart it before it can judge node.conf.",
+  EditRejected: "Gatehouse does not restart it with this node.conf.",
+  EditNotChecked: "Gatehouse does not restart it before it can check node.conf.",
   Observing: "Gatehouse only observes.",
-  WaitingForAdopt: "Gatehouse waits for your approval.",
+  WaitingForApproval: "Gatehouse is waiting for your approval.",
 };
 
 function describeAction(conditions: readonly Condition[]): string {
-  const restart = conditions.find(({ type, status }) => type === "RestartSettled" && status === "False");
+  const restart = conditions.find(({ type, status }) => type === "NoRestartPending" && status === "False");
   const words = restart && actions[restart.reason];
   return words === undefined ? "" : ` ${words}`;
 }

@@ -13,17 +13,17 @@ function condition(type: ConditionType, reason: string, status: Condition["statu
   return { type, reason, status, message: `${type} in words.`, since } as Condition;
 }
 
-const right = [condition("RpcAnswering", "Answering", "True"), condition("Unheld", "NoHold", "True")];
+const right = [condition("RpcResponding", "Responding", "True"), condition("NotPaused", "NotPaused", "True")];
 
 /** Conditions of a node whose process is gone. */
 const nodeGone = [
-  condition("RpcAnswering", "Refused"),
+  condition("RpcResponding", "ConnectionRefused"),
   condition("HeightAdvancing", "NoNewBlock"),
-  condition("WebSocketAnswering", "Refused"),
-  condition("GatewayServing", "NodeUnfit", "Unknown"),
+  condition("WebSocketResponding", "ConnectionRefused"),
+  condition("GatewayServing", "NodeUnhealthy", "Unknown"),
   condition("PruneAdvancing", "PruningStalled"),
   condition("MetricsArriving", "Stale"),
-  condition("RestartSettled", "NoDriver"),
+  condition("NoRestartPending", "NoDriver"),
 ];
 
 /** Each incident as one line: severity, cause, and in brackets how many follow from it. */
@@ -40,64 +40,68 @@ function headline(...conditions: readonly Condition[]): string {
 }
 
 test("a dead node is one incident, whatever fails because of it", () => {
-  expect(shown(nodeGone)).toEqual(["critical: RpcAnswering Refused (6)"]);
+  expect(shown(nodeGone)).toEqual(["critical: RpcResponding ConnectionRefused (6)"]);
   expect(headline(...nodeGone)).toBe(
     "Node down: Its RPC refuses connections. Gatehouse can't restart it: restart.driver is none.",
   );
 });
 
 test("a hold after a failed restart takes in the node that did not come back", () => {
-  const held = [condition("Unheld", "Held"), ...nodeGone.slice(0, 6), condition("RestartSettled", "Held")];
-  expect(shown(held)).toEqual(["critical: Unheld Held (7)"]);
+  const held = [condition("NotPaused", "Paused"), ...nodeGone.slice(0, 6), condition("NoRestartPending", "Paused")];
+  expect(shown(held)).toEqual(["critical: NotPaused Paused (7)"]);
   expect(headline(...held)).toBe("Node down: Gatehouse changes nothing more until you resume it. A restart failed.");
 });
 
 test("what has its own cause keeps its own card, the more urgent first", () => {
-  const apart = [condition("DiskSpaceLeft", "Low"), condition("MetricsArriving", "JobShared"), ...nodeGone.slice(0, 4)];
+  const apart = [
+    condition("DiskSpaceSufficient", "Low"),
+    condition("MetricsArriving", "JobShared"),
+    ...nodeGone.slice(0, 4),
+  ];
   expect(shown(apart)).toEqual([
-    "critical: RpcAnswering Refused (3)",
-    "warning: DiskSpaceLeft Low (0)",
+    "critical: RpcResponding ConnectionRefused (3)",
+    "warning: DiskSpaceSufficient Low (0)",
     "warning: MetricsArriving JobShared (0)",
   ]);
   expect(headline(...apart)).toBe("Node down: Its RPC refuses connections. 2 more below.");
 });
 
 test.each([
-  ["Closed", "Its RPC closes connections before it has answered."],
+  ["ConnectionClosed", "Its RPC closes connections before it has answered."],
   ["Unreachable", "Its RPC can't be reached from here."],
 ])("a node whose RPC is %s is not said to refuse connections", (reason, words) => {
-  expect(headline(condition("RpcAnswering", reason))).toBe(`Node down: ${words}`);
+  expect(headline(condition("RpcResponding", reason))).toBe(`Node down: ${words}`);
 });
 
 test("a restart that runs is what is going on, and nobody has to do anything", () => {
-  const restarting = [...nodeGone.slice(0, 4), condition("RestartSettled", "Running")];
-  expect(shown(restarting)).toEqual(["working: RestartSettled Running (4)"]);
+  const restarting = [...nodeGone.slice(0, 4), condition("NoRestartPending", "Running")];
+  expect(shown(restarting)).toEqual(["working: NoRestartPending Running (4)"]);
   expect(headline(...restarting)).toBe(
-    "Restarting the node: The node serves nobody meanwhile. Nothing for you to do yet.",
+    "Restarting the node: The node is not serving meanwhile. Nothing for you to do yet.",
   );
 });
 
 test("metrics that can't be recognised because of node.conf stand on its card", () => {
   const unknown = condition("MetricsArriving", "IdentityUnknown", "Unknown");
   expect(shown([condition("ConfigValid", "NotAFile"), unknown])).toEqual(["warning: ConfigValid NotAFile (1)"]);
-  expect(shown([condition("VersionAgreed", "VersionUnknown"), unknown])).toEqual([
-    "warning: VersionAgreed VersionUnknown (1)",
+  expect(shown([condition("VersionConsistent", "VersionUnknown"), unknown])).toEqual([
+    "warning: VersionConsistent VersionUnknown (1)",
   ]);
 });
 
 test("heights of a node on another chain are no lost blocks", () => {
-  const elsewhere = [condition("ChainIdExpected", "AnotherChain"), condition("HeightAdvancing", "WentBackwards")];
-  expect(shown(elsewhere)).toEqual(["critical: ChainIdExpected AnotherChain (1)"]);
+  const elsewhere = [condition("ChainIdMatches", "WrongChain"), condition("HeightAdvancing", "WentBackwards")];
+  expect(shown(elsewhere)).toEqual(["critical: ChainIdMatches WrongChain (1)"]);
 });
 
 test("a full disk explains what can't be written", () => {
   expect(
     shown([
-      condition("DiskSpaceLeft", "Low"),
-      condition("StateKept", "DiskFull"),
-      condition("UpkeepCurrent", "Failing"),
+      condition("DiskSpaceSufficient", "Low"),
+      condition("StateWritable", "DiskFull"),
+      condition("Reconciling", "Failing"),
     ]),
-  ).toEqual(["critical: DiskSpaceLeft Low (2)"]);
+  ).toEqual(["critical: DiskSpaceSufficient Low (2)"]);
 });
 
 test("a healthy node has no incident; what settings switch off is counted, not shown", () => {
@@ -108,13 +112,13 @@ test("a healthy node has no incident; what settings switch off is counted, not s
 });
 
 test("what can't be looked at is its own incident kind, and a sidecar that has just started has none", () => {
-  const blind = [...right, condition("DiskSpaceLeft", "NotReadable", "Unknown")];
-  expect(shown(blind)).toEqual(["unknown: DiskSpaceLeft NotReadable (0)"]);
-  expect(headline(...blind)).toMatch(/^Not fully known: What can be looked at is right\. /);
-  const fresh = [...right, condition("UpkeepCurrent", "NotPassed", "Unknown")];
+  const blind = [...right, condition("DiskSpaceSufficient", "ReadFailed", "Unknown")];
+  expect(shown(blind)).toEqual(["unknown: DiskSpaceSufficient ReadFailed (0)"]);
+  expect(headline(...blind)).toMatch(/^Partly unknown: All completed checks/);
+  const fresh = [...right, condition("Reconciling", "NotReconciledYet", "Unknown")];
   expect(shown(fresh)).toEqual([]);
   expect(headline(...fresh)).toMatch(/^Starting: The sidecar has just started/);
-  expect(headline(...right, condition("UpkeepCurrent", "Failing"))).toMatch(/^Not looked after: The node serves\. /);
+  expect(headline(...right, condition("Reconciling", "Failing"))).toMatch(/^Not reconciled: The node serves\. /);
 });
 
 test("every reason that a cause names exists", () => {

@@ -40,12 +40,12 @@ function findConsequences(cause: Condition, others: readonly Condition[]): reado
 }
 
 /** Reasons for which a condition is Unknown because nobody has had the time to look. */
-const notYetSeen: ReadonlySet<string> = new Set(["NotPassed", "HeadAwaited"]);
+const notYetSeen: ReadonlySet<string> = new Set(["NotReconciledYet", "WaitingForHead"]);
 
 /** Whether a condition is to be reported; one that has not been looked at yet is not. */
 function isProblem(condition: Condition): boolean {
   const { status, reason } = condition;
-  return status === "False" || reason === "NodeUnfit" || (isBlind(condition) && !notYetSeen.has(reason));
+  return status === "False" || reason === "NodeUnhealthy" || (isBlind(condition) && !notYetSeen.has(reason));
 }
 
 function judgeSeverity(cause: Condition, consequences: readonly Condition[]): IncidentSeverity {
@@ -54,8 +54,8 @@ function judgeSeverity(cause: Condition, consequences: readonly Condition[]): In
   const isDown = all.some((one) => neededForTraffic.some((type) => type === one.type) && barsTraffic(one));
   if (
     isDown ||
-    cause.type === "Unheld" ||
-    all.some(({ type, status }) => type === "UpkeepCurrent" && status === "False")
+    cause.type === "NotPaused" ||
+    all.some(({ type, status }) => type === "Reconciling" && status === "False")
   ) {
     return "critical";
   }

@@ -7,7 +7,7 @@ export function readNodeReadiness(board: ConditionBoard): Readiness {
   const checks = neededForTraffic.map((type): [string, ReadinessCheck] => {
     const condition = board.get(type);
     const message = condition?.message ?? "not known yet";
-    const isAwaited = condition === undefined || condition.reason === "HeadAwaited";
+    const isAwaited = condition === undefined || condition.reason === "WaitingForHead";
     return [type, { ok: !isAwaited && !barsTraffic(condition), message }];
   });
   // A slow gateway still serves, and the node is not to blame: this is reported, and takes nothing out of traffic.

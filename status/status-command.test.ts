@@ -16,9 +16,9 @@ const right = {
     clientVersion: "node/v0.16.2",
     answers: true,
   },
-  conditions: [{ title: "The RPC answers", status: "True", message: "It does.", since: "2026-01-01T11:00:00.000Z" }],
+  conditions: [{ title: "The RPC responds", status: "True", message: "It does.", since: "2026-01-01T11:00:00.000Z" }],
   headline: { state: "Healthy", cause: "All 1 checks pass." },
-  verdict: { level: "right", title: "The node is right", message: "Nothing to do." },
+  verdict: { level: "healthy", title: "The node is right", message: "Nothing to do." },
   events: [{ at: "2026-01-01T11:30:00.000Z", message: "Pruning was turned on." }],
 };
 const down = {

@@ -85,5 +85,5 @@ export function isRight({
   right,
   verdict,
 }: Readonly<{ right: boolean; verdict?: Readonly<{ level: VerdictLevel }> | undefined }>): boolean {
-  return right && (verdict === undefined || verdict.level === "right");
+  return right && (verdict === undefined || verdict.level === "healthy");
 }

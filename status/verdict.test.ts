@@ -5,7 +5,7 @@ import { judgeVerdict as judge, type UpkeepMode } from "./verdict.ts";
 
 const since = "2026-01-01T00:00:00.000Z";
 
-const sides = ["RpcAnswering", "HeightAdvancing", "ConfigValid", "RestartSettled", "Unheld"] as const;
+const sides = ["RpcResponding", "HeightAdvancing", "ConfigValid", "NoRestartPending", "NotPaused"] as const;
 
 /** The verdict where just those conditions are watched. */
 function verdictOf(reported: readonly Condition[], mode: UpkeepMode) {
@@ -32,18 +32,18 @@ test("a sidecar that waits for adopt never calls its node right", () => {
   const adopted: Condition = {
     type: "Adopted",
     status: "False",
-    reason: "WaitingForAdopt",
+    reason: "WaitingForApproval",
     message: "It waits.",
     since,
   };
   const waiting = verdictOf([...conditions(), adopted], "adopt");
   expect([waiting.level, waiting.title]).toEqual(["waiting", "The node serves; the sidecar waits for your approval"]);
-  expect(verdictOf([...conditions({ RpcAnswering: "Refused" }), adopted], "adopt").level).toBe("down");
+  expect(verdictOf([...conditions({ RpcResponding: "ConnectionRefused" }), adopted], "adopt").level).toBe("down");
 });
 
 test("a node that is right needs nobody", () => {
   expect(verdictOf(conditions(), "enforce")).toEqual({
-    level: "right",
+    level: "healthy",
     title: "The node is right",
     message: "Nothing to do: 5 of 5 conditions are True.",
   });
@@ -55,43 +55,41 @@ test("nothing is claimed before it was looked at", () => {
 });
 
 test("a hold comes before everything else, and says whether the node serves", () => {
-  expect(verdictOf(conditions({ Unheld: "Held", RestartSettled: "Running" }), "enforce")).toMatchObject({
-    level: "held",
+  expect(verdictOf(conditions({ NotPaused: "Paused", NoRestartPending: "Running" }), "enforce")).toMatchObject({
+    level: "paused",
     message: expect.stringContaining("The node serves meanwhile.") as string,
   });
-  expect(verdictOf(conditions({ Unheld: "Held", RpcAnswering: "Refused" }), "enforce").message).toContain(
-    "The node does not serve.",
-  );
+  expect(
+    verdictOf(conditions({ NotPaused: "Paused", RpcResponding: "ConnectionRefused" }), "enforce").message,
+  ).toContain("The node does not serve.");
 });
 
 test("a node that does not answer because it is being restarted is not called down", () => {
-  const restarting = conditions({ RpcAnswering: "Refused", RestartSettled: "Running" });
+  const restarting = conditions({ RpcResponding: "ConnectionRefused", NoRestartPending: "Running" });
   expect(verdictOf(restarting, "enforce")).toEqual({
     level: "working",
-    title: "The sidecar is putting the node right",
-    message: "Nothing for you to do yet. RestartSettled in words.",
+    title: "The sidecar is fixing the node",
+    message: "Nothing for you to do yet. NoRestartPending in words.",
   });
-  expect(verdictOf(conditions({ RpcAnswering: "Refused", RestartSettled: "BudgetExhausted" }), "enforce").level).toBe(
-    "down",
-  );
+  expect(
+    verdictOf(conditions({ RpcResponding: "ConnectionRefused", NoRestartPending: "BudgetExhausted" }), "enforce").level,
+  ).toBe("down");
 });
 
 test("a node that serves, but is not right, is distinguished from one that is down", () => {
-  expect(verdictOf(conditions({ ConfigValid: "Empty" }), "enforce").title).toBe(
-    "The node serves, but one thing about it is not right",
-  );
-  expect(verdictOf(conditions({ ConfigValid: "Empty", RestartSettled: "NoDriver" }), "enforce").title).toBe(
-    "The node serves, but 2 things about it are not right",
+  expect(verdictOf(conditions({ ConfigValid: "Empty" }), "enforce").title).toBe("The node serves, but one check fails");
+  expect(verdictOf(conditions({ ConfigValid: "Empty", NoRestartPending: "NoDriver" }), "enforce").title).toBe(
+    "The node serves, but 2 checks fail",
   );
   expect(verdictOf(conditions({ HeightAdvancing: "Stalled" }), "enforce").title).toBe("The node is down");
   expect(verdictOf(conditions({ HeightAdvancing: "NoNewBlock" }), "enforce").title).toBe(
-    "The node serves, but one thing about it is not right",
+    "The node serves, but one check fails",
   );
 });
 
 test("a node that nobody looks after is not known, whatever was reported of it before", () => {
   const failing: Condition = {
-    type: "UpkeepCurrent",
+    type: "Reconciling",
     status: "False",
     reason: "Failing",
     message: "The disk is gone. Each look since 03:41 has failed.",
@@ -99,28 +97,28 @@ test("a node that nobody looks after is not known, whatever was reported of it b
   };
   for (const reported of [
     conditions(),
-    conditions({ RestartSettled: "Running" }),
+    conditions({ NoRestartPending: "Running" }),
     conditions({ ConfigValid: "Empty" }),
   ]) {
     const verdict = verdictOf([...reported, failing], "enforce");
-    expect([verdict.level, verdict.title]).toEqual(["unknown", "Not known: the node is not looked after"]);
+    expect([verdict.level, verdict.title]).toEqual(["unknown", "Not known: reconciliation has stopped"]);
     expect(verdict.message).toMatch(/^The disk is gone\. Each look since 03:41 has failed\./);
   }
   expect(verdictOf([...conditions({ ConfigValid: "Empty" }), failing], "enforce").message).toContain(
     "Wrong as far as is known: node.conf can't be used.",
   );
   // Calls are answered, or not, whoever looks after node.conf.
-  expect(verdictOf([...conditions({ RpcAnswering: "Refused" }), failing], "enforce").level).toBe("down");
+  expect(verdictOf([...conditions({ RpcResponding: "ConnectionRefused" }), failing], "enforce").level).toBe("down");
 });
 
 test("what is watched and was not, or could not be, looked at keeps a node from being called right", () => {
-  expect(judge(conditions(), { mode: "enforce", watched: [...sides, "HeightCurrent"] })).toEqual({
+  expect(judge(conditions(), { mode: "enforce", watched: [...sides, "NodeSynced"] })).toEqual({
     level: "unknown",
     title: "Not known yet",
-    message: "The sidecar has just started and has not seen everything yet: HeightCurrent.",
+    message: "The sidecar has just started and has not seen everything yet: NodeSynced.",
   });
   const unasked: Condition = {
-    type: "HeightCurrent",
+    type: "NodeSynced",
     status: "Unknown",
     reason: "NoReference",
     message: "No reference endpoint answered.",
@@ -139,7 +137,7 @@ test("what is watched and was not, or could not be, looked at keeps a node from 
     since,
   };
   expect(verdictOf([...conditions(), off], "enforce")).toMatchObject({
-    level: "right",
+    level: "healthy",
     message: "Nothing to do: 5 of 6 conditions are True. Not looked at: NodeCliWorking.",
   });
 });
@@ -148,14 +146,14 @@ test("a gateway whose node is unfit serves nobody: the node is down, and the cau
   const gateway = {
     type: "GatewayServing",
     status: "Unknown",
-    reason: "NodeUnfit",
+    reason: "NodeUnhealthy",
     message: "It refuses.",
     since,
   } as const;
-  const behind = { type: "HeightCurrent", status: "False", reason: "Behind", message: "Behind.", since } as const;
+  const behind = { type: "NodeSynced", status: "False", reason: "Behind", message: "Behind.", since } as const;
   expect(verdictOf([...conditions(), behind, gateway], "enforce")).toMatchObject({
     level: "down",
-    message: "It is not fit for traffic: The height lags behind the references. What to do about it stands below.",
+    message: "It is not fit for traffic: The node is behind the reference nodes. What to do about it stands below.",
   });
 });
 
@@ -169,47 +167,47 @@ test("of each reason for which a condition is Unknown it is decided whether the 
     }),
   );
   expect(decided).toEqual([
-    "RpcAnswering LookFailed: unknown",
-    "ChainIdExpected LookFailed: unknown",
+    "RpcResponding CheckFailed: unknown",
+    "ChainIdMatches CheckFailed: unknown",
     "HeightAdvancing Quiet: unknown",
-    "HeightAdvancing NoAnswer: unknown",
-    "HeightAdvancing LookFailed: unknown",
-    "HeightCurrent NoReference: unknown",
-    "HeightCurrent NoHeight: unknown",
-    "HeightCurrent LookFailed: unknown",
-    "WebSocketAnswering LookFailed: unknown",
-    "GatewayServing HeadAwaited: unknown",
-    "GatewayServing NodeUnfit: down",
-    "GatewayServing LookFailed: unknown",
-    "CallsAnswered TooFewCalls: right",
-    "CallsAnswered NotServing: right",
-    "CallsAnswered LookFailed: unknown",
-    "FilesInForce LookFailed: unknown",
-    "UpkeepCurrent NotPassed: unknown",
-    "VersionSufficient NotCompared: unknown",
-    "VersionSufficient LookFailed: unknown",
-    "NodeCliWorking NotRun: right",
-    "NodeCliWorking LookFailed: unknown",
-    "AutoPruneOn NoPruneInfo: right",
-    "PruneAdvancing Off: right",
-    "PruneAdvancing NotPrinted: right",
-    "PruneAdvancing NoPruneInfo: right",
-    "MetricsArriving NotPushing: right",
+    "HeightAdvancing NoResponse: unknown",
+    "HeightAdvancing CheckFailed: unknown",
+    "NodeSynced NoReference: unknown",
+    "NodeSynced NoHeight: unknown",
+    "NodeSynced CheckFailed: unknown",
+    "WebSocketResponding CheckFailed: unknown",
+    "GatewayServing WaitingForHead: unknown",
+    "GatewayServing NodeUnhealthy: down",
+    "GatewayServing CheckFailed: unknown",
+    "CallsSucceeding TooFewCalls: healthy",
+    "CallsSucceeding NotServing: healthy",
+    "CallsSucceeding CheckFailed: unknown",
+    "FilesLoaded CheckFailed: unknown",
+    "Reconciling NotReconciledYet: unknown",
+    "VersionSupported NotCompared: unknown",
+    "VersionSupported CheckFailed: unknown",
+    "NodeCliWorking NotRun: healthy",
+    "NodeCliWorking CheckFailed: unknown",
+    "AutoPruneEnabled NoPruneInfo: healthy",
+    "PruneAdvancing Disabled: healthy",
+    "PruneAdvancing NotReported: healthy",
+    "PruneAdvancing NoPruneInfo: healthy",
+    "MetricsArriving NotPushing: healthy",
     "MetricsArriving IdentityUnknown: unknown",
-    "MetricsArriving LookFailed: unknown",
-    "DiskSpaceLeft NotReadable: unknown",
-    "DiskSpaceLeft LookFailed: unknown",
-    "FileDescriptorsLeft NotCounted: right",
-    "FileDescriptorsLeft LookFailed: unknown",
-    "VolumeLargeEnough NotReadable: unknown",
-    "VolumeLargeEnough LookFailed: unknown",
-    "RollBackReady Assumed: right",
-    "RollBackReady NotYet: right",
-    "RollBackReady NoRestarts: right",
-    "UpgradeProved Upgrading: unknown",
-    "UpgradeProved Preparing: right",
-    "DataSound InDoubt: unknown",
-    "DataSound NotSeenWell: right",
-    "DataSound NotLooked: unknown",
+    "MetricsArriving CheckFailed: unknown",
+    "DiskSpaceSufficient ReadFailed: unknown",
+    "DiskSpaceSufficient CheckFailed: unknown",
+    "ConnectionsAvailable NotCounted: healthy",
+    "ConnectionsAvailable CheckFailed: unknown",
+    "VolumeSizeSufficient ReadFailed: unknown",
+    "VolumeSizeSufficient CheckFailed: unknown",
+    "RollbackReady Assumed: healthy",
+    "RollbackReady NotYet: healthy",
+    "RollbackReady NoRestarts: healthy",
+    "UpgradeVerified Upgrading: unknown",
+    "UpgradeVerified Preparing: healthy",
+    "DataIntact Inconclusive: unknown",
+    "DataIntact NeverHealthy: healthy",
+    "DataIntact NotInspected: unknown",
   ]);
 });

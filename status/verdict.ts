@@ -10,7 +10,7 @@ export type UpkeepMode = "adopt" | "enforce" | "observe";
  */
 export type VerdictLevel = (typeof verdictLevels)[number];
 
-export const verdictLevels = ["held", "down", "waiting", "wrong", "working", "unknown", "right"] as const;
+export const verdictLevels = ["paused", "down", "waiting", "degraded", "working", "unknown", "healthy"] as const;
 
 /** Judgement of the node: its state, and whether a person has to do anything. */
 export type Verdict = Readonly<{ level: VerdictLevel; title: string; message: string }>;
@@ -22,17 +22,17 @@ export type VerdictScope = Readonly<{
 }>;
 
 /** Conditions that the node needs to take traffic; `/readyz` requires the same. */
-export const neededForTraffic = ["RpcAnswering", "ChainIdExpected", "HeightAdvancing", "GatewayServing"] as const;
+export const neededForTraffic = ["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing"] as const;
 
 /**
  * Whether a condition that is needed for traffic stands in its way. A node serves what it has while no reference says that it misses a block; a
  * gateway whose node is unfit does not serve, although another condition says what is wrong.
  */
 export function barsTraffic({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
-  return reason === "NodeUnfit" || (status === "False" && reason !== "NoNewBlock");
+  return reason === "NodeUnhealthy" || (status === "False" && reason !== "NoNewBlock");
 }
 
-/** Reasons of `RestartSettled` under which the sidecar itself is at work. */
+/** Reasons of `NoRestartPending` under which the sidecar itself is at work. */
 const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
 
 /**
@@ -42,15 +42,15 @@ const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
 const excusedReasons: ReadonlySet<string> = new Set([
   "NotRun",
   "NoPruneInfo",
-  "Off",
-  "NotPrinted",
+  "Disabled",
+  "NotReported",
   "NotPushing",
   "NotCounted",
   "NoRestarts",
   "Assumed",
   "NotYet",
   "Preparing",
-  "NotSeenWell",
+  "NeverHealthy",
   "NotChecked",
   "TooFewCalls",
   "NotServing",
@@ -58,7 +58,7 @@ const excusedReasons: ReadonlySet<string> = new Set([
 
 /** Whether the sidecar itself is at work on the node's process. */
 export function isAtWork({ type, status, reason }: Condition): boolean {
-  return type === "RestartSettled" && status === "False" && atWork.has(reason);
+  return type === "NoRestartPending" && status === "False" && atWork.has(reason);
 }
 
 /** Whether a condition is Unknown although it should be known. */
@@ -83,13 +83,13 @@ export function judgeVerdict(conditions: readonly Condition[], { mode, watched }
   const wrong = conditions.filter(({ status }) => status === "False");
   const bars = findBarring(conditions);
   const serves = bars.length === 0;
-  if (find("Unheld")?.status === "False") return buildHeldVerdict(serves);
-  const upkeep = find("UpkeepCurrent");
+  if (find("NotPaused")?.status === "False") return buildHeldVerdict(serves);
+  const upkeep = find("Reconciling");
   const isLookedAfter = upkeep?.status !== "False";
-  const restart = find("RestartSettled");
+  const restart = find("NoRestartPending");
   if (isLookedAfter && restart !== undefined && isAtWork(restart)) {
     const message = `Nothing for you to do yet. ${restart.message}`;
-    return { level: "working", title: "The sidecar is putting the node right", message };
+    return { level: "working", title: "The sidecar is fixing the node", message };
   }
   if (!serves) {
     const failed = bars.filter(({ status }) => status === "False");
@@ -107,7 +107,7 @@ function buildHeldVerdict(serves: boolean): Verdict {
   const message =
     "A restart or an upgrade went wrong, and the sidecar changes nothing more until you let it. " +
     (serves ? "The node serves meanwhile." : "The node does not serve.");
-  return { level: "held", title: "Paused: the node needs you", message };
+  return { level: "paused", title: "Paused: the node needs you", message };
 }
 
 const waiting: Verdict = {
@@ -118,23 +118,22 @@ const waiting: Verdict = {
 
 /** Builds the verdict for a failing upkeep. Other faults were seen before that, or are seen by other parts of the sidecar. */
 function buildUnattendedVerdict({ message }: Condition, wrong: readonly Condition[]): Verdict {
-  const others = wrong.filter(({ type }) => type !== "UpkeepCurrent");
+  const others = wrong.filter(({ type }) => type !== "Reconciling");
   const also = others.length === 0 ? "" : ` Wrong as far as is known: ${formatTitles(others)}.`;
-  return { level: "unknown", title: "Not known: the node is not looked after", message: `${message}${also}` };
+  return { level: "unknown", title: "Not known: reconciliation has stopped", message: `${message}${also}` };
 }
 
 function buildFaultyVerdict(wrong: readonly Condition[]): Verdict {
-  const sides =
-    wrong.length === 1 ? "one thing about it is not right" : `${wrong.length} things about it are not right`;
-  const isServed = wrong.every(({ type }) => type !== "CallsAnswered");
+  const sides = wrong.length === 1 ? "one check fails" : `${wrong.length} checks fail`;
+  const isServed = wrong.every(({ type }) => type !== "CallsSucceeding");
   const served = isServed ? "Clients are served meanwhile" : "Not every client gets an answer";
   const message = `${served}. ${formatTitles(wrong)}: what to do about it stands below.`;
-  return { level: "wrong", title: `The node serves, but ${sides}`, message };
+  return { level: "degraded", title: `The node serves, but ${sides}`, message };
 }
 
 function findUnknownVerdict(conditions: readonly Condition[], watched: readonly ConditionType[]): Verdict | undefined {
   const waitsFor = watched.filter((type) => !conditions.some((condition) => condition.type === type));
-  const isNew = conditions.some(({ type, reason }) => type === "UpkeepCurrent" && reason === "NotPassed");
+  const isNew = conditions.some(({ type, reason }) => type === "Reconciling" && reason === "NotReconciledYet");
   if (waitsFor.length > 0 || isNew) {
     const message = `The sidecar has just started and has not seen everything yet: ${waitsFor.join(", ") || "node.conf"}.`;
     return { level: "unknown", title: "Not known yet", message };
@@ -150,7 +149,7 @@ function buildRightVerdict(conditions: readonly Condition[], mode: UpkeepMode): 
   const checked = `${conditions.length - unasked.length} of ${conditions.length} conditions are True`;
   const others = unasked.length === 0 ? "" : ` Not looked at: ${unasked.map(({ type }) => type).join(", ")}.`;
   const observing = mode === "observe" ? " The sidecar only observes (upkeep.mode)." : "";
-  return { level: "right", title: "The node is right", message: `Nothing to do: ${checked}.${others}${observing}` };
+  return { level: "healthy", title: "The node is right", message: `Nothing to do: ${checked}.${others}${observing}` };
 }
 
 function formatTitles(conditions: readonly Condition[]): string {

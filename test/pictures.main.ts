@@ -67,7 +67,7 @@ async function sendCalls(): Promise<void> {
 async function takePagePicture(browser: Browser): Promise<void> {
   const page = await browser.newPage({ viewport: { width: 1_280, height: 960 } });
   await page.goto("http://127.0.0.1:9600/");
-  await page.locator("#verdict[data-level=right]").waitFor({ timeout: 60_000 });
+  await page.locator("#verdict[data-level=healthy]").waitFor({ timeout: 60_000 });
   await page.screenshot({ path: join(folder, "status-page.png") });
 }
 

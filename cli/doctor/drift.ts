@@ -17,10 +17,10 @@ const inUse = z.object({
 /** The sidecar's conditions about node.conf, and about its connections to node and Pushgateway. */
 const driftConditions = new Set([
   "ConfigValid",
-  "ConfigCurrent",
+  "ConfigReconciled",
   "SoleWriter",
-  "Unheld",
-  "RpcAnswering",
+  "NotPaused",
+  "RpcResponding",
   "MetricsArriving",
 ]);
 

@@ -120,7 +120,7 @@ async function readBefore(
     height,
     ...(block === undefined ? {} : { block }),
     tellsVersion: readReportedVersion(said, image) !== undefined,
-    autoPrune: hasCondition(said, "AutoPruneOn"),
+    autoPrune: hasCondition(said, "AutoPruneEnabled"),
     metrics: hasCondition(said, "MetricsArriving"),
   };
 }
@@ -147,7 +147,14 @@ async function checkNode(
 }
 
 /** Conditions that must not be False before an upgrade: only a node that runs well now can be judged worse afterwards. */
-const needed = ["RpcAnswering", "ConfigValid", "ConfigCurrent", "RestartSettled", "VersionAgreed", "Unheld"] as const;
+const needed = [
+  "RpcResponding",
+  "ConfigValid",
+  "ConfigReconciled",
+  "NoRestartPending",
+  "VersionConsistent",
+  "NotPaused",
+] as const;
 
 function* findNodeProblems(said: SidecarStatus, { from }: DeployedStack): Generator<string> {
   if (!said.node.answers || said.node.height === undefined) yield "the node does not answer";
@@ -160,10 +167,10 @@ function* findNodeProblems(said: SidecarStatus, { from }: DeployedStack): Genera
     // Conditions are absent while a sidecar has nothing to report: no hold, no restart.
     if (condition?.status === "False") yield `${type}: ${condition.message}`;
   }
-  for (const type of ["HeightAdvancing", "HeightCurrent"]) {
+  for (const type of ["HeightAdvancing", "NodeSynced"]) {
     const condition = findCondition(said, type);
     if (condition?.status === "False") yield `the node is not current: ${condition.message}`;
   }
-  const upgrade = findCondition(said, "UpgradeProved");
+  const upgrade = findCondition(said, "UpgradeVerified");
   if (upgrade?.reason === "Upgrading") yield `an upgrade is under way: ${upgrade.message}`;
 }

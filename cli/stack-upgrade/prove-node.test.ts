@@ -15,7 +15,7 @@ const options = {
 
 /** Builds a sidecar's status of a node that is well, except for the conditions in `missing`. */
 function describeNode(missing: readonly string[] = []): SidecarStatus {
-  const types = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"];
+  const types = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"];
   const conditions = types.map((type) => ({
     type,
     status: missing.includes(type) ? ("False" as const) : ("True" as const),
@@ -42,7 +42,7 @@ async function prove(said: readonly SidecarStatus[], blockHash: ProofDependencie
 
 describe("the proof of a node", () => {
   it("fails at once where an old block has another hash, whatever else the sidecar says", async () => {
-    const failed = await prove([describeNode(["RestartSettled"])], async () => "0xnew");
+    const failed = await prove([describeNode(["NoRestartPending"])], async () => "0xnew");
     expect(failed).toEqual({
       kind: "failed",
       why: "its data are others: block 37, which had the hash 0xold, has the hash 0xnew",
@@ -66,10 +66,10 @@ describe("the proof of a node", () => {
   });
 
   it("waits for what the sidecar does not find right yet, and says at its limit what that was", async () => {
-    const wrong = describeNode(["ConfigCurrent"]);
+    const wrong = describeNode(["ConfigReconciled"]);
     expect(await prove([wrong, wrong, describeNode()], report)).toMatchObject({ kind: "done", tookMs: 200 });
     expect(await prove([wrong], report)).toMatchObject({
-      why: "within 1000 ms: ConfigCurrent: what the sidecar says of ConfigCurrent",
+      why: "within 1000 ms: ConfigReconciled: what the sidecar says of ConfigReconciled",
     });
   });
 });

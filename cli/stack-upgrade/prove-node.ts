@@ -31,7 +31,7 @@ export type ProofDependencies = Pick<StackQueries, "look" | "blockHash"> &
 export type Proof = Readonly<{ kind: "done"; reportedVersion: boolean } | { kind: "failed"; why: string }>;
 
 /** Conditions of the sidecar that must be True. */
-const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"] as const;
+const wanted = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"] as const;
 
 /**
  * Waits until a node is proved: it answers as the version with node.conf as that needs it, is above the old height with the same blocks,
@@ -87,11 +87,11 @@ function findSidecarDoubt(
     reported: reported && { version: reported },
   });
   if (ofVersion !== undefined) return ofVersion;
-  const hold = findCondition(said, "Unheld");
-  if (!mayBeHeld && hold?.status === "False") return `the sidecar holds (Unheld): ${hold.message}`;
+  const hold = findCondition(said, "NotPaused");
+  if (!mayBeHeld && hold?.status === "False") return `the sidecar holds (NotPaused): ${hold.message}`;
   const needed = [
-    ...(mayBeHeld ? wanted.filter((type) => type !== "RestartSettled" && type !== "ConfigCurrent") : wanted),
-    ...(before.autoPrune ? ["AutoPruneOn"] : []),
+    ...(mayBeHeld ? wanted.filter((type) => type !== "NoRestartPending" && type !== "ConfigReconciled") : wanted),
+    ...(before.autoPrune ? ["AutoPruneEnabled"] : []),
     ...(before.metrics ? ["MetricsArriving"] : []),
   ];
   const missing = needed.find((type) => !hasCondition(said, type));

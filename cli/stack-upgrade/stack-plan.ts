@@ -53,6 +53,6 @@ export function formatEnd(record: StackRecord): string {
     case "rolled-back":
       return `Rolled back: ${stack} runs ${from.version} (${from.image}) with the old data, and that is proved. Why: ${failure ?? "not known"}${notes}`;
     default:
-      return `Stranded: neither version is proved, and the node may stand still. It went back because: ${failure ?? "not known"}; and then:${notes}\nFix that, and say: ${formatContinueCommand(record)}`;
+      return `RollbackFailed: neither version is proved, and the node may stand still. It went back because: ${failure ?? "not known"}; and then:${notes}\nFix that, and say: ${formatContinueCommand(record)}`;
   }
 }

@@ -171,6 +171,6 @@ export async function removeRecord(path: string): Promise<void> {
 
 /** A refusal, and what to do about it; nothing was changed. */
 export class Refused extends Error {
-  override readonly name = "Refused";
+  override readonly name = "ConnectionRefused";
   readonly code = "refused";
 }

@@ -207,7 +207,7 @@ async function finishBack(record: StackRecord, dependencies: StackStepsDependenc
   const removed = await platform.removeCopy(record);
   const looked = await queries.look();
   const isHeld =
-    looked.ok && looked.said.conditions.some(({ type, status }) => type === "Unheld" && status === "False");
+    looked.ok && looked.said.conditions.some(({ type, status }) => type === "NotPaused" && status === "False");
   return noteAll([
     removed.note,
     ...(await platform.describeLeftovers(record, dependencies)),

@@ -138,7 +138,7 @@ describe("gatehouse upgrade --stack", () => {
     stopping = new AbortController();
     world.state.isPulumiThere = false;
     const { printed } = await type(again);
-    expect(printed).toContain("Stranded");
+    expect(printed).toContain("RollbackFailed");
     expect([world.areRunning(), world.image()]).toEqual([true, oldImage]);
     world.state.isPulumiThere = true;
     expect((await type(again)).printed).toContain("Rolled back: prod runs 0.16.2");

@@ -14,7 +14,7 @@ export type FileInForce = Readonly<{
 }>;
 
 /** The files of a process that are read again as they change. */
-export type FilesInForce = Readonly<{
+export type FilesLoaded = Readonly<{
   /** Notes that what stood in a file holds from now on. */
   noteInForce: (file: Pick<FileInForce, "setting" | "path" | "sha256">) => void;
   /** Notes that what stands in a file now can't be used; what was read before stays in force. */
@@ -22,11 +22,11 @@ export type FilesInForce = Readonly<{
   list: () => readonly FileInForce[];
 }>;
 
-/** Keeps what is in force of each file, and reports it as `gatehouse_file_in_force`. */
-export function createFilesInForce(metrics: Registry, clock: () => number = Date.now): FilesInForce {
+/** Keeps what is in force of each file, and reports it as `gatehouse_file_loaded`. */
+export function createFilesInForce(metrics: Registry, clock: () => number = Date.now): FilesLoaded {
   const files = new Map<string, FileInForce>();
   const gauge = new Gauge({
-    name: "gatehouse_file_in_force",
+    name: "gatehouse_file_loaded",
     help: "Files that are read again as they change: 1 while what stands there is in force, 0 while it can't be used.",
     labelNames: ["setting"],
     registers: [metrics],

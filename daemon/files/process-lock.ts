@@ -16,7 +16,7 @@ export type ProcessLockResult = Readonly<
   | { ok: false; reason: "Locked"; holder?: LockHolder }
   /** The lock's file belongs to another user, so that nobody can tell whether one of their processes holds it. */
   | { ok: false; reason: "NotOurs"; why: string }
-  | { ok: false; reason: "CannotLock"; why: string }
+  | { ok: false; reason: "LockFailed"; why: string }
 >;
 
 /** Lock that one process at a time holds, on one file system. */
@@ -114,7 +114,7 @@ function explainLockFailure(
     return holder === undefined ? { ok: false, reason: "Locked" } : { ok: false, reason: "Locked", holder };
   }
   const remedy = code === full ? "free some space on its disk" : "make the directory writable for the sidecar";
-  return { ok: false, reason: "CannotLock", why: `(${cause.message}); ${remedy}` };
+  return { ok: false, reason: "LockFailed", why: `(${cause.message}); ${remedy}` };
 }
 
 function readHolder(path: string): LockHolder | undefined {

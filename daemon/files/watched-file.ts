@@ -3,7 +3,7 @@ import { statSync, type Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { watch } from "chokidar";
 import type { Logger } from "../log/log.ts";
-import type { FilesInForce } from "./files-in-force.ts";
+import type { FilesLoaded } from "./files-in-force.ts";
 import { readJson5File } from "./json5-file.ts";
 import { explainUnreadable } from "./regular-file.ts";
 import { StartupError } from "../process/startup-error.ts";
@@ -24,7 +24,7 @@ export type WatchedFileOptions<Value> = Readonly<{
 }>;
 
 /** Log and list in which changes of the file are reported. */
-export type WatchedFileDependencies = Readonly<{ log: Logger; files: FilesInForce }>;
+export type WatchedFileDependencies = Readonly<{ log: Logger; files: FilesLoaded }>;
 
 /** Time in which a file that is being written has to stay the same before it is read. */
 const settleMs = 100;
@@ -101,10 +101,10 @@ function createWatchedFile(
     },
     /** Reports how a later reading ended. */
     report: (problems: readonly string[]) => {
-      if (problems.length === 0) return log.info({ event: "file-read-again", path }, `${setting} was read again`);
+      if (problems.length === 0) return log.info({ event: "file-reloaded", path }, `${setting} was read again`);
       files.refused(setting, problems);
       log.error(
-        { event: "file-refused", path },
+        { event: "file-rejected", path },
         `what was read before stays in force; ${setting}: ${path}: ${problems.join(" ")}`,
       );
     },

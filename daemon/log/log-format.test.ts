@@ -26,9 +26,9 @@ describe("the format of a log", () => {
     const lines: string[] = [];
     const pretty = await formatPrettyLines("pretty", {}, {});
     const log = createLog({ service: "test", level: "info", pretty }, { write: (line) => void lines.push(line) });
-    const condition = { type: "RpcAnswering", status: "False", reason: "Refused", message: "it refuses" };
+    const condition = { type: "RpcResponding", status: "False", reason: "ConnectionRefused", message: "it refuses" };
     const err = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" });
-    log.warn({ event: "condition-wrong", condition, err }, "RpcAnswering is False (Refused): it refuses");
+    log.warn({ event: "condition-failed", condition, err }, "RpcResponding is False (ConnectionRefused): it refuses");
     expect(lines[0]?.match(/it refuses/g)).toHaveLength(1);
     expect(lines[0]).toContain("connect ECONNREFUSED 127.0.0.1:1");
     expect(lines[0]?.trimEnd()).not.toContain("\n");

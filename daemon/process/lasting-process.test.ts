@@ -69,9 +69,9 @@ test("a daemon that it leaves behind prints on, and its file is emptied whenever
   const line = "0123456789".repeat(200);
   const script = `while :; do echo ${line} && echo x >>lines; sleep 0.01; done`;
   await writeFile(join(directory, "daemon"), script);
-  const result = await run("sh daemon & echo $!");
+  const result = await run("sh daemon & echo $! >pid");
   expect(result.ok).toBe(true);
-  const pid = Number((await read("node.out.log")).split("\n")[0]);
+  const pid = Number(await readFile(join(directory, "pid"), "utf8"));
   try {
     const lines = async () => ((await stat(join(directory, "lines")).catch(() => undefined))?.size ?? 0) / 2;
     await readUntil(lines, (count) => count * line.length > 4 * limits.fileBytes);

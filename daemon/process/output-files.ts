@@ -49,7 +49,7 @@ export function createOutputFiles(
       if (!areKept) return undefined;
       areKept = false;
       const message = `the output of the node's programs can't be kept in ${directory}; make it writable`;
-      log.warn({ event: "program-output-not-kept", err: error }, message);
+      log.warn({ event: "program-output-not-saved", err: error }, message);
       return undefined;
     }
   };

@@ -28,7 +28,7 @@ export function boundVerifications<Request, Verdict>(
 ): typeof verify {
   const places = new FairPlaces(inFlightMax);
   const refused = new Counter({
-    name: "gatehouse_facilitator_verifications_refused_total",
+    name: "gatehouse_facilitator_verifications_rejected_total",
     help: "Calls of /verify that were refused because too many were under way, by bound: of one seller, or of all.",
     labelNames: ["bound"],
     registers: [metrics],

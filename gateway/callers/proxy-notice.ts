@@ -29,6 +29,6 @@ export function logProxyNotices(
     const what = isTrusted
       ? `the trusted proxy ${remoteAddress} sends requests without ${forwardedHeader}: its clients share the limits of one address; make it send that header, or name the one that it sends in ${header}`
       : `${remoteAddress} says whom it serves and is not believed; if it is a proxy of yours, its clients share the limits of one address: add it to ${trusted}`;
-    log.warn({ event: isTrusted ? "proxy-silent" : "proxy-not-trusted", remoteAddress }, what);
+    log.warn({ event: isTrusted ? "proxy-header-missing" : "proxy-not-trusted", remoteAddress }, what);
   };
 }

@@ -83,7 +83,7 @@ export function createRedisRateLimiter(
     isShared = shared;
     if (shared === reported) return;
     reported = shared;
-    if (shared) log.info({ event: "rate-store-answers" }, "rate limits hold across replicas");
+    if (shared) log.info({ event: "rate-store-connected" }, "rate limits hold across replicas");
     else
       log.warn(
         { event: "rate-store-lost", err: error },

@@ -1,7 +1,7 @@
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import type { Registry } from "prom-client";
 import { createNamedHostCheck, isLoopback } from "#daemon/http/address.ts";
-import type { FilesInForce } from "#daemon/files/files-in-force.ts";
+import type { FilesLoaded } from "#daemon/files/files-in-force.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
 import {
@@ -45,7 +45,7 @@ export type ListenersDependencies = Readonly<{
   limited: Meter["limited"];
   bodies: BodyAdmission;
   settingNames: SettingNames;
-  files: FilesInForce;
+  files: FilesLoaded;
   log: Logger;
   pause: Pause;
 }>;

@@ -141,12 +141,12 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
     sources.callsInFlight,
   );
   gauge(
-    "calls_waiting",
+    "calls_queued",
     "Calls that wait for a connection to the node, or for others of their caller.",
     sources.callsWaiting,
   );
   gauge(
-    "held_bytes",
+    "buffered_bytes",
     "Bytes held in memory for clients: requests that are not whole, calls under way, answers that wait to be taken.",
     sources.heldBytes,
   );
@@ -155,7 +155,7 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
   gauge("websocket_clients", "WebSocket clients of all listeners.", sources.webSockets);
   gauge("subscriptions", "Subscriptions of all clients.", sources.subscriptions);
   gauge("upstream_subscriptions", "Subscriptions at the node.", sources.upstreamSubscriptions);
-  gauge("link_open", "Whether the node's WebSocket is connected: 1, or 0.", sources.linked);
+  gauge("upstream_connected", "Whether the node's WebSocket is connected: 1, or 0.", sources.linked);
   gauge(
     "head_age_seconds",
     "Age of the node's latest block by the time that it bears; absent while it is not known.",
@@ -193,7 +193,7 @@ export function createSlowPathCounter(metrics: Registry): (listener: ListenerNam
 /** Creates the counter of gaps in the node's WebSocket, by outcome. */
 export function createGapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
   const gaps = new Counter({
-    name: "gatehouse_gateway_link_gaps_total",
+    name: "gatehouse_gateway_upstream_gaps_total",
     help: "Losses of the node's WebSocket: bridged, subscribers were sent what they missed; closed, they were not.",
     labelNames: ["outcome"],
     registers: [metrics],

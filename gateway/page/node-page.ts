@@ -56,7 +56,7 @@ export function describeNodePage(options: NodePageOptions, sources: NodePageSour
 /** Finds the start of the present state. A node has been down since it last served, whatever was tried meanwhile; a hold is dated by its condition. */
 function findSince({ outages }: PageState, state: string, board: NodePageSources["board"]) {
   const last = outages.list().at(-1);
-  const hold = state.startsWith("Paused") ? board.get("Unheld") : undefined;
+  const hold = state.startsWith("Paused") ? board.get("NotPaused") : undefined;
   if (hold !== undefined) return { since: hold.since, beganEarlier: false };
   const began =
     state === "Node down" && last !== undefined && last.toMs === undefined

@@ -31,7 +31,7 @@ export function createPageState(sources: PageStateSources): PageState {
       const conditions = board.list();
       const incidents = findIncidents(conditions);
       const headline = writeHeadline(verdict(), conditions, incidents);
-      const isKnown = conditions.some(({ type }) => type === "RpcAnswering");
+      const isKnown = conditions.some(({ type }) => type === "RpcResponding");
       outages.note({ state: headline.state, serves: isKnown ? servesTraffic(conditions) : undefined });
       return { headline, incidents };
     },

@@ -128,12 +128,12 @@ function createLinkLogger(url: string, log: Logger): (word: LinkWord, error?: Er
   return (word, error) => {
     if (word === last) return;
     last = word;
-    if (word === "open") log.info({ event: "node-link-opened", host }, "connected to the node's WebSocket");
+    if (word === "open") log.info({ event: "upstream-connected", host }, "connected to the node's WebSocket");
     else if (word === "lost")
-      log.warn({ event: "node-link-lost", host }, "lost the node's WebSocket; connecting again");
+      log.warn({ event: "upstream-disconnected", host }, "lost the node's WebSocket; connecting again");
     else {
       log.warn(
-        { event: "node-link-unreachable", err: error, host },
+        { event: "upstream-unreachable", err: error, host },
         "the node's WebSocket can't be reached; trying on, ever more slowly. Until then heads are requested over HTTP and subscriptions refused; check node.webSocketUrl",
       );
     }

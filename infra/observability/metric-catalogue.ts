@@ -12,7 +12,7 @@ const everyService = {
     "The clock of this machine at the scrape, seconds since 1970; compared with Prometheus's own clock it shows how far one of them is off.",
   ),
   gatehouse_ready_check: gauge("What /readyz looks at: 1 where it is right, 0 where it is not.", "check"),
-  gatehouse_file_in_force: gauge(
+  gatehouse_file_loaded: gauge(
     "Files that are read again as they change: 1 while what stands there is in force, 0 while it can't be used.",
     "setting",
   ),
@@ -26,7 +26,7 @@ const everyService = {
   gatehouse_connections_limit: gauge(
     "Connections that file descriptors and memory allow the listeners together at this time; the operators' listener has its own.",
   ),
-  gatehouse_connections_refused_total: counter(
+  gatehouse_connections_rejected_total: counter(
     "Connections that were closed unserved. full: no room for any; address: too many of one address; rate: one address made too many a second, unanswered.",
     "listener",
     "reason",
@@ -71,14 +71,14 @@ const node = {
   gatehouse_node_prune_reserved_version: gauge("prune_reserved_version of PruneInfo."),
   gatehouse_node_prune_flushed_version: gauge("flushed_version of PruneInfo."),
   gatehouse_node_prune_real_reserved_version: gauge("real_prune_reserved_version of PruneInfo."),
-  gatehouse_upkeep_passes_total: counter("Passes of the upkeep that came to their end."),
-  gatehouse_upkeep_pass_failures_total: counter(
+  gatehouse_reconciles_total: counter("Passes of the upkeep that came to their end."),
+  gatehouse_reconcile_failures_total: counter(
     "Passes of the upkeep that failed or took longer than upkeep.passDeadlineMs.",
   ),
-  gatehouse_upkeep_last_success_timestamp_seconds: gauge(
+  gatehouse_reconcile_last_success_timestamp_seconds: gauge(
     "When the upkeep last made a whole pass (seconds since 1970); 0 before the first.",
   ),
-  gatehouse_event_loop_late_seconds_total: counter(
+  gatehouse_event_loop_delay_seconds_total: counter(
     "Time by which the event loop ran late, which everything that the process does waited for.",
   ),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
@@ -103,10 +103,8 @@ const gateway = {
   gatehouse_gateway_calls_in_flight: gauge(
     "Calls to the node under way; reads of a batch that go together count as one in 25.",
   ),
-  gatehouse_gateway_calls_waiting: gauge(
-    "Calls that wait for a connection to the node, or for others of their caller.",
-  ),
-  gatehouse_gateway_held_bytes: gauge(
+  gatehouse_gateway_calls_queued: gauge("Calls that wait for a connection to the node, or for others of their caller."),
+  gatehouse_gateway_buffered_bytes: gauge(
     "Bytes held in memory for clients: requests that are not whole, calls under way, answers that wait to be taken.",
   ),
   gatehouse_gateway_cache_bytes: gauge("Bytes of cached answers."),
@@ -114,7 +112,7 @@ const gateway = {
   gatehouse_gateway_websocket_clients: gauge("WebSocket clients of all listeners."),
   gatehouse_gateway_subscriptions: gauge("Subscriptions of all clients."),
   gatehouse_gateway_upstream_subscriptions: gauge("Subscriptions at the node."),
-  gatehouse_gateway_link_open: gauge("Whether the node's WebSocket is connected: 1, or 0."),
+  gatehouse_gateway_upstream_connected: gauge("Whether the node's WebSocket is connected: 1, or 0."),
   gatehouse_gateway_head_age_seconds: gauge(
     "Age of the node's latest block by the time that it bears; absent while it is not known.",
   ),
@@ -125,7 +123,7 @@ const gateway = {
     "WebSocket clients that the gateway dropped: too slow, the node's connection lost, or silent.",
     "reason",
   ),
-  gatehouse_gateway_link_gaps_total: counter(
+  gatehouse_gateway_upstream_gaps_total: counter(
     "Losses of the node's WebSocket: bridged, subscribers were sent what they missed; closed, they were not.",
     "outcome",
   ),
@@ -150,7 +148,7 @@ const facilitator = {
     "Time from a settle call to its answer, by outcome: settled, a reason code, or an error's code.",
     "outcome",
   ),
-  gatehouse_facilitator_verifications_refused_total: counter(
+  gatehouse_facilitator_verifications_rejected_total: counter(
     "Calls of /verify that were refused because too many were under way, by bound: of one seller, or of all.",
     "bound",
   ),
@@ -164,7 +162,7 @@ const facilitator = {
     "Age of the oldest settlement under way, by the ledger; 0 when none is, and in replicas that stand ready.",
   ),
   gatehouse_facilitator_signer_next_nonce: gauge("Nonce that the signer's next transaction gets."),
-  gatehouse_facilitator_settler: gauge("1 in the process that settles, 0 in replicas that stand ready."),
+  gatehouse_facilitator_leader: gauge("1 in the process that settles, 0 in replicas that stand ready."),
   gatehouse_facilitator_signer_balance_native: gauge(
     "What the signer holds to pay for gas, in the chain's native currency.",
   ),
@@ -175,7 +173,7 @@ const facilitator = {
   gatehouse_facilitator_ledger_mismatches: gauge(
     "Settlements that the ledger says are settled and the chain does not have, found in the last hour; NaN after a look that failed.",
   ),
-  gatehouse_facilitator_ledger_compared_timestamp_seconds: gauge(
+  gatehouse_facilitator_ledger_reconciled_timestamp_seconds: gauge(
     "When the ledger was last compared with the chain without a failure, in seconds since 1970.",
   ),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;

@@ -12,7 +12,7 @@ type ConditionType = keyof ConditionReasons;
 /**
  * Builds an instant selector of PromQL. A name or a label that no service exposes does not compile.
  *
- * @example series("gatehouse_verdict", { level: { in: ["held", "down"] } }) // gatehouse_verdict{level=~"held|down"}
+ * @example series("gatehouse_verdict", { level: { in: ["paused", "down"] } }) // gatehouse_verdict{level=~"paused|down"}
  */
 export function series<N extends SeriesName>(name: N, matchers?: Matchers<N>): string {
   return labelled(name, matchers ?? {});

@@ -80,7 +80,7 @@ function readUtf8(bytes: Uint8Array): string | undefined {
 
 /** Messages about a text that can't be parsed, by reason. */
 const messages: Readonly<Record<TextProblem["reason"], (words: string) => string>> = {
-  HalfWritten: (words) => `is not complete JSON (${words}); it may be half written: write the whole file again.`,
+  Truncated: (words) => `is not complete JSON (${words}); it may be half written: write the whole file again.`,
   TooDeep: (words) => `is ${words}; is it a node's configuration file? Write it flatter, or restore it from a backup.`,
 };
 

@@ -44,11 +44,11 @@ test("comments and trailing commas change the format, and neither value nor plac
 });
 
 test.each([
-  ["a line break in a string", '{"a": "x\n",}', "HalfWritten 2:1 invalid character '\\n'"],
-  ["an unfinished string", '{"a": "x', "HalfWritten 1:9 invalid end of input"],
-  ["an unfinished comment", '{"a": 1} /* x', "HalfWritten 1:14 invalid end of input"],
-  ["nothing", "", "HalfWritten 1:1 invalid end of input"],
-  ["two commas", '{"a": 1,,}', "HalfWritten 1:9 invalid character ','"],
+  ["a line break in a string", '{"a": "x\n",}', "Truncated 2:1 invalid character '\\n'"],
+  ["an unfinished string", '{"a": "x', "Truncated 1:9 invalid end of input"],
+  ["an unfinished comment", '{"a": 1} /* x', "Truncated 1:14 invalid end of input"],
+  ["nothing", "", "Truncated 1:1 invalid end of input"],
+  ["two commas", '{"a": 1,,}', "Truncated 1:9 invalid character ','"],
   ["brackets by the hundred", "[".repeat(101), "TooDeep 1:101 nested more than 100 levels deep"],
   ["brackets by the thousand", `${"[".repeat(5_000)}${"]".repeat(5_000)}`, "TooDeep 1:101"],
   ["as many behind comments", `//\n${"[".repeat(5_000)}${"]".repeat(5_000)}`, "TooDeep 2:101"],

@@ -19,7 +19,7 @@ export type ParsedText = Readonly<{
 export type ParseTextResult = Readonly<{ ok: true; parsed: ParsedText } | { ok: false; problem: TextProblem }>;
 
 /** Problem of a text; `words` name what was found there. */
-export type TextProblem = Readonly<{ reason: "TooDeep" | "HalfWritten"; words: string }> & TextPosition;
+export type TextProblem = Readonly<{ reason: "TooDeep" | "Truncated"; words: string }> & TextPosition;
 
 /** Levels of objects and arrays; a node.conf has five. Whatever walks a tree may call itself this often. */
 const levelsMax = 100;
@@ -68,7 +68,7 @@ function parseJson5(text: string): ParseTextResult {
   } catch (cause) {
     const { lineNumber: line = 1, columnNumber: column = 1 } = cause as { lineNumber?: number; columnNumber?: number };
     const words = (cause as Error).message.replace(/^JSON5: /, "").replace(/ at \d+:\d+$/, "");
-    return { ok: false, problem: { reason: "HalfWritten", words, line, column: Math.max(1, column) } };
+    return { ok: false, problem: { reason: "Truncated", words, line, column: Math.max(1, column) } };
   }
   const tokens = attempt(() => tokenize(text, { mode: "json5" }));
   const deep = tokens === undefined ? undefined : findDeepPlace(tokens);

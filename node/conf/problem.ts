@@ -1,24 +1,24 @@
 /** Reason why a node.conf can't be used. */
 export type ConfigProblemReason =
-  | "Vanished"
+  | "FileMissing"
   | "Unreadable"
   | "NotAFile"
   | "Empty"
   | "TooLarge"
   | "NotText"
   | "TooDeep"
-  | "HalfWritten"
+  | "Truncated"
   | "NotAnObject"
   | "NoChain"
-  | "Hanging";
+  | "Unresponsive";
 
 const uselessToNode: ReadonlySet<ConfigProblemReason> = new Set([
-  "Vanished",
+  "FileMissing",
   "NotAFile",
   "Empty",
   "NotText",
   "TooDeep",
-  "HalfWritten",
+  "Truncated",
   "NotAnObject",
   "NoChain",
 ]);

@@ -7,7 +7,7 @@ import { listKeySets } from "./monitor-keys.ts";
 const rule = "the version is not known";
 
 /**
- * Whether node.conf is as desired for a node of some version, so that no drift is certain: at most it has the names of other versions,
+ * Whether node.conf matches the desired configuration for a node of some version, so that no drift is certain: at most it has the names of other versions,
  * which a node ignores, and which only the node itself can tell apart. Pure.
  */
 export function isRightForSomeVersion(

@@ -19,13 +19,13 @@ const judge = (more: Partial<ForkSituation>) =>
 test("a fork that the programs do not know is said days ahead, by epoch and time, and once it has begun", () => {
   expect(judge({})).toMatchObject({
     status: "False",
-    reason: "TooOldSoon",
+    reason: "OutdatedSoon",
     message:
       "The next fork is at epoch 354, in 3 days (2026-03-01T00:00Z): spec 12 (Net-260301); this node has spec 10. Upgrade it before, programs and VERSION: gatehouse upgrade.",
   });
-  expect(judge({ nowMs: atMarch - 20 * dayMs })).toMatchObject({ reason: "Sufficient" });
+  expect(judge({ nowMs: atMarch - 20 * dayMs })).toMatchObject({ reason: "Supported" });
   expect(judge({ nowMs: atMarch })).toMatchObject({
-    reason: "TooOld",
+    reason: "Outdated",
     message: expect.stringContaining("From epoch 354 on the chain needs spec 12 (Net-260301), which has begun"),
   });
 });
@@ -43,7 +43,7 @@ test("a node that knows the next fork is right, and says when that is", () => {
 });
 
 test("programs count by the commit that a fork names, not by a VERSION file that was replaced without them", () => {
-  expect(judge({ own: [early, march], commit: "aaaaaaaaa1" })).toMatchObject({ reason: "TooOldSoon" });
+  expect(judge({ own: [early, march], commit: "aaaaaaaaa1" })).toMatchObject({ reason: "OutdatedSoon" });
   expect(judge({ own: undefined, commit: "bbbbbbb" })).toMatchObject({ status: "True" });
   expect(judge({ own: undefined, commit: "ccccccc" })).toMatchObject({ status: "Unknown", reason: "NotCompared" });
 });

@@ -15,7 +15,7 @@ export type ForkSituation = Readonly<{
   nowMs: number;
 }>;
 
-const type = "VersionSufficient";
+const type = "VersionSupported";
 const dayMs = 86_400_000;
 
 /** Judges whether the programs know the forks that are listed: those that have begun, and those to come. Pure. */
@@ -36,7 +36,7 @@ export function judgeForks(situation: ForkSituation, warnBeforeSeconds: number):
   const [first] = missing;
   if (epochs === undefined) {
     if (first === undefined)
-      return { type, status: "True", reason: "Sufficient", message: `No later fork is listed; ${has}.` };
+      return { type, status: "True", reason: "Supported", message: `No later fork is listed; ${has}.` };
     const message = `${describeFork(first)}, and ${has}. When that epoch begins is not known: set upgrade.epochZeroMs (GATEHOUSE_SIDECAR_UPGRADE_EPOCH_ZERO_MS).`;
     return { type, status: "Unknown", reason: "NotCompared", message };
   }
@@ -44,18 +44,18 @@ export function judgeForks(situation: ForkSituation, warnBeforeSeconds: number):
   const passed = missing.findLast((fork) => findStart(fork) <= nowMs);
   if (passed !== undefined) {
     const message = `${describeFork(passed)}, which has begun, and ${has}. Upgrade it now, programs and VERSION.`;
-    return { type, status: "False", reason: "TooOld", message };
+    return { type, status: "False", reason: "Outdated", message };
   }
   const next = all.find((fork) => findStart(fork) > nowMs);
   if (next === undefined) {
-    return { type, status: "True", reason: "Sufficient", message: `No fork is to come by the schedule; ${has}.` };
+    return { type, status: "True", reason: "Supported", message: `No fork is to come by the schedule; ${has}.` };
   }
   const message = `The next fork is ${describeStart(findStart(next), next, nowMs)}; ${has}.`;
-  if (first === undefined) return { type, status: "True", reason: "Sufficient", message };
+  if (first === undefined) return { type, status: "True", reason: "Supported", message };
   const upgrade = `${message} Upgrade it before, programs and VERSION: gatehouse upgrade.`;
   return findStart(first) - nowMs <= warnBeforeSeconds * 1_000
-    ? { type, status: "False", reason: "TooOldSoon", message: upgrade }
-    : { type, status: "True", reason: "Sufficient", message: upgrade };
+    ? { type, status: "False", reason: "OutdatedSoon", message: upgrade }
+    : { type, status: "True", reason: "Supported", message: upgrade };
 }
 
 /** Finds the newest spec that the programs know: that of the fork which names their commit, else the last of the schedule next to them. */

@@ -21,20 +21,20 @@ function judge(version: string | undefined, more: Partial<RunningNode> = {}) {
 
 test("a version is too old from a height on, will be so soon, or is new enough", () => {
   expect(judge("0.15.9")).toMatchObject({
-    reason: "TooOld",
+    reason: "Outdated",
     message: "The node is 0.15.9 at block 1500; from block 1000 on the chain needs 0.16.0. Upgrade it now.",
   });
   expect(judge("0.16.2")).toMatchObject({
-    reason: "TooOldSoon",
+    reason: "OutdatedSoon",
     message:
       "The node is 0.16.2; from block 2000 on (about 2027-03-01T00:00Z at the present rate; it is at 1500) the chain needs v0.17.0 (the fork of March). Upgrade it before: gatehouse upgrade.",
   });
-  expect(judge("0.17.0-rc.1")).toMatchObject({ status: "True", reason: "Sufficient" });
+  expect(judge("0.17.0-rc.1")).toMatchObject({ status: "True", reason: "Supported" });
 });
 
 test("a height that is far away is reported as right, one whose time nobody can estimate as not known", () => {
-  expect(judge("0.16.2", { secondsPerBlock: day })).toMatchObject({ reason: "Sufficient" });
-  expect(judge("0.16.2", { secondsPerBlock: (7 * day) / 500 })).toMatchObject({ reason: "TooOldSoon" });
+  expect(judge("0.16.2", { secondsPerBlock: day })).toMatchObject({ reason: "Supported" });
+  expect(judge("0.16.2", { secondsPerBlock: (7 * day) / 500 })).toMatchObject({ reason: "OutdatedSoon" });
   expect(judge("0.16.2", { secondsPerBlock: undefined })).toMatchObject({
     status: "Unknown",
     reason: "NotCompared",
@@ -44,7 +44,7 @@ test("a height that is far away is reported as right, one whose time nobody can 
 
 test("at the height itself, and past the newest row, it is judged by the newest that is needed", () => {
   expect(judge("0.16.2", { height: 2_000 })).toMatchObject({
-    reason: "TooOld",
+    reason: "Outdated",
     message: expect.stringContaining("2000"),
   });
   expect(judge("0.15.0", { height: 3_000 })).toMatchObject({ message: expect.stringContaining("v0.17.0") });

@@ -15,7 +15,7 @@ export type RunningNode = Readonly<{
 
 type Needed = Release & Readonly<{ minVersionAt: number }>;
 
-const type = "VersionSufficient";
+const type = "VersionSupported";
 
 /** Judges whether the running version is new enough for the chain, now and at coming heights. Pure. */
 export function judgeVersion(
@@ -25,7 +25,7 @@ export function judgeVersion(
 ): ConditionReport<typeof type> {
   const { version, height } = node;
   if (version === undefined || height === undefined) {
-    const what = version === undefined ? "version (VersionAgreed says why)" : "height (RpcAnswering says why)";
+    const what = version === undefined ? "version (VersionConsistent says why)" : "height (RpcResponding says why)";
     return { type, status: "Unknown", reason: "NotCompared", message: `The node's ${what} is not known.` };
   }
   const needed = list
@@ -35,12 +35,12 @@ export function judgeVersion(
   // The last height that is passed is the one that applies.
   const passed = needed.findLast(({ minVersionAt }) => minVersionAt <= height);
   const coming = needed.find(({ minVersionAt }) => minVersionAt > height);
-  if (passed !== undefined) return { type, status: "False", reason: "TooOld", message: explainPassed(passed, node) };
+  if (passed !== undefined) return { type, status: "False", reason: "Outdated", message: explainPassed(passed, node) };
   if (coming === undefined) {
     return {
       type,
       status: "True",
-      reason: "Sufficient",
+      reason: "Supported",
       message: `${version.text} is new enough for every height that is listed.`,
     };
   }
@@ -49,8 +49,8 @@ export function judgeVersion(
   // Without a rate any height would be soon.
   if (leftSeconds === undefined) return { type, status: "Unknown", reason: "NotCompared", message };
   return leftSeconds <= warnBeforeSeconds
-    ? { type, status: "False", reason: "TooOldSoon", message }
-    : { type, status: "True", reason: "Sufficient", message };
+    ? { type, status: "False", reason: "OutdatedSoon", message }
+    : { type, status: "True", reason: "Supported", message };
 }
 
 function isAtLeast({ release }: NodeVersion, text: string): boolean {

@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
-import type { FilesInForce } from "#daemon/files/files-in-force.ts";
+import type { FilesLoaded } from "#daemon/files/files-in-force.ts";
 import { readRegularFile } from "#daemon/files/regular-file.ts";
 import { watchFile } from "#daemon/files/watched-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
@@ -17,7 +17,7 @@ export type ProgramsPlace = Pick<NodeLayout, "family" | "binDirectory">;
 export type ReleaseListsDependencies = Readonly<{
   /** Directory that keeps a fetched list. */
   stateDirectory: string;
-  files: FilesInForce;
+  files: FilesLoaded;
   clock: Pick<Clock, "monotonicMs">;
   log: Logger;
 }>;

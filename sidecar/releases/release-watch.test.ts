@@ -72,10 +72,10 @@ async function watch(httpUrl: string) {
 test("a node that stops answering for a while has the old rate, so that nothing is reported as soon", async () => {
   const node = await startNode();
   const { seen, reported } = await watch(node.url);
-  expect(await reported()).toMatchObject({ status: "True", reason: "Sufficient" });
+  expect(await reported()).toMatchObject({ status: "True", reason: "Supported" });
   node.answers = false;
   seen.nowMs += 11 * 60_000;
-  expect(await reported()).toMatchObject({ status: "True", reason: "Sufficient" });
+  expect(await reported()).toMatchObject({ status: "True", reason: "Supported" });
 });
 
 test("while the node never returned the times of its blocks nothing is certain, and the first rate settles it", async () => {
@@ -85,5 +85,5 @@ test("while the node never returned the times of its blocks nothing is certain, 
   expect(await reported()).toMatchObject({ status: "Unknown", reason: "NotCompared" });
   node.answers = true;
   seen.nowMs += 31_000;
-  expect(await reported()).toMatchObject({ status: "True", reason: "Sufficient" });
+  expect(await reported()).toMatchObject({ status: "True", reason: "Supported" });
 });

@@ -36,7 +36,7 @@ const block = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,13}$/i) });
 
 const watchedLook: WatchedLook = {
   what: "The comparison of the node's version with the release list",
-  types: ["VersionSufficient"],
+  types: ["VersionSupported"],
 };
 
 /** Watch of the releases; `commits` are those that the lists name. */
@@ -111,9 +111,9 @@ function findEpochs(
 
 /** Picks the report that matters most: one that is False, then one that is not known. */
 function pickWorst(
-  reports: readonly ConditionReport<"VersionSufficient">[],
-): ConditionReport<"VersionSufficient"> | undefined {
-  const worst = (["TooOld", "TooOldSoon", "NotCompared"] as const).map((reason) =>
+  reports: readonly ConditionReport<"VersionSupported">[],
+): ConditionReport<"VersionSupported"> | undefined {
+  const worst = (["Outdated", "OutdatedSoon", "NotCompared"] as const).map((reason) =>
     reports.find((report) => report.reason === reason),
   );
   return worst.find((report) => report !== undefined) ?? reports.at(-1);

@@ -52,7 +52,7 @@ export function startWatchedVolume(
       log,
     },
   );
-  const condition = () => board.get("VolumeLargeEnough");
+  const condition = () => board.get("VolumeSizeSufficient");
   const until = async (reason: string) => expect.poll(() => condition()?.reason, { timeout: deadlineMs }).toBe(reason);
   const end = async () => {
     stopping.abort();

@@ -64,8 +64,8 @@ const info = {
 const look = { info, nowMs: 100_000, height: 50, stalledAfterMs: 60_000 };
 const progress = { reserved: 80n, sinceMs: 99_000, sinceHeight: 40 };
 const due = { cause: "configuration", reason: "node.conf changed", urgent: false } as const;
-const problem = { reason: "HalfWritten", message: "/n/node.conf:3:1 ends too soon." } as const;
-const failed = (reason: "NotWritten" | "NotKept" | "CannotLock" | "Locked") =>
+const problem = { reason: "Truncated", message: "/n/node.conf:3:1 ends too soon." } as const;
+const failed = (reason: "WriteFailed" | "BackupFailed" | "LockFailed" | "Locked") =>
   ({ ok: false, reason, message: "it can't be done" }) as const;
 const atMs = Date.parse("2026-01-02T03:04:05.000Z");
 
@@ -91,35 +91,35 @@ const upgraded: UpgradeRecord = {
   newRan: false,
 };
 const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
-  ["StateKept", "Kept", { state: { isLookedAt: true } }, "/state"],
+  ["StateWritable", "Writable", { state: { isLookedAt: true } }, "/state"],
   [
-    "StateKept",
+    "StateWritable",
     "DiskFull",
     { state: { isLookedAt: true, failure: { reason: "DiskFull", message: "Full." } } },
     "Full. Until then",
   ],
-  ["StateKept", "NotWritten", { state: { isLookedAt: true, copyNotKept: "No copy." } }, "No copy."],
-  ["VersionAgreed", "Agreed", { version: { resolution } }, "is 0.16.2 (node.version)."],
+  ["StateWritable", "WriteFailed", { state: { isLookedAt: true, copyNotKept: "No copy." } }, "No copy."],
+  ["VersionConsistent", "Consistent", { version: { resolution } }, "is 0.16.2 (node.version)."],
   [
-    "VersionAgreed",
-    "Disagreement",
+    "VersionConsistent",
+    "Mismatch",
     { version: { resolution: { ...resolution, disagreements: ["a says 1", "b says 2"] } } },
     "But a says 1, and b says 2; correct",
   ],
   [
-    "VersionAgreed",
-    "Disagreement",
+    "VersionConsistent",
+    "Mismatch",
     { version: { resolution, doubtOfPlace: "it is elsewhere" } },
     "But it is elsewhere.",
   ],
   [
-    "VersionAgreed",
+    "VersionConsistent",
     "VersionUnknown",
     { version: { resolution: { disagreements: [], heard: [] } } },
     "nothing shows it",
   ],
   [
-    "VersionAgreed",
+    "VersionConsistent",
     "VersionUnknown",
     { version: { resolution: { disagreements: [], heard: ["the image is x"] } } },
     "the image is x, which names no version",
@@ -127,54 +127,59 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   ["ConfigValid", "Valid", { config: { validity: { ok: true, path: "/n/node.conf" } } }, "/n/node.conf can be used."],
   [
     "ConfigValid",
-    "HalfWritten",
+    "Truncated",
     { config: { validity: { ok: false, problem, next: "stays" } } },
     "too soon. The last good one stays in force.",
   ],
   [
     "ConfigValid",
-    "HalfWritten",
+    "Truncated",
     { config: { validity: { ok: false, problem, next: { restoredAtMs: atMs } } } },
     "is written back at 2026-01-02T03:04:05.000Z unless",
   ],
   [
     "ConfigValid",
-    "HalfWritten",
+    "Truncated",
     { config: { validity: { ok: false, problem, next: { notRestored: "Not ours." } } } },
     "too soon. Not ours.",
   ],
-  ["ConfigCurrent", "AsDesired", compared(planned()), "node.conf is as desired."],
-  ["ConfigCurrent", "AsDesired", compared(planned({ reason: "PruneStaysOn", message: "it stays on" })), "as desired"],
+  ["ConfigReconciled", "Reconciled", compared(planned()), "node.conf matches the desired configuration."],
   [
-    "ConfigCurrent",
+    "ConfigReconciled",
+    "Reconciled",
+    compared(planned({ reason: "CannotDisable", message: "it stays on" })),
+    "matches the desired configuration",
+  ],
+  [
+    "ConfigReconciled",
     "VersionUnknown",
     compared(planned({ reason: "VersionUnknown", message: "the version is not known" })),
     "The version is not known",
   ],
   [
-    "ConfigCurrent",
-    "EditRefused",
-    compared(planned({ reason: "EditRefused", message: "node.conf has a twin key" })),
+    "ConfigReconciled",
+    "EditRejected",
+    compared(planned({ reason: "EditRejected", message: "node.conf has a twin key" })),
     "node.conf has a twin key",
   ],
-  ["ConfigCurrent", "Drift", compared(drift), "and corrections are slowed down to one a second"],
-  ["ConfigCurrent", "Drift", compared(drift, { idle: "a hold is in force" }), "and a hold is in force"],
-  ["ConfigCurrent", "Locked", compared(drift, { result: failed("Locked") }), "may not write it (SoleWriter)"],
-  ["ConfigCurrent", "NotWritten", compared(drift, { result: failed("NotWritten") }), "it can't be done"],
-  ["ConfigCurrent", "NotKept", compared(drift, { result: failed("NotKept") }), "it can't be done"],
+  ["ConfigReconciled", "Drift", compared(drift), "and corrections are slowed down to one a second"],
+  ["ConfigReconciled", "Drift", compared(drift, { idle: "a hold is in force" }), "and a hold is in force"],
+  ["ConfigReconciled", "Locked", compared(drift, { result: failed("Locked") }), "may not write it (SoleWriter)"],
+  ["ConfigReconciled", "WriteFailed", compared(drift, { result: failed("WriteFailed") }), "it can't be done"],
+  ["ConfigReconciled", "BackupFailed", compared(drift, { result: failed("BackupFailed") }), "it can't be done"],
   [
-    "ConfigCurrent",
+    "ConfigReconciled",
     "Drift",
     compared(drift, { result: { ok: false, reason: "ChangedMeanwhile", message: "another" } }),
-    "not as desired",
+    "differs from the desired configuration",
   ],
   [
-    "ConfigCurrent",
-    "CannotLock",
-    { config: { comparison: { notPutBack: "CannotLock", message: "No lock." } } },
+    "ConfigReconciled",
+    "LockFailed",
+    { config: { comparison: { notPutBack: "LockFailed", message: "No lock." } } },
     "No lock.",
   ],
-  ["SoleWriter", "OnlyWriter", { config: { otherWriter: "none" } }, "Nobody else"],
+  ["SoleWriter", "Uncontested", { config: { otherWriter: "none" } }, "Nobody else"],
   ["SoleWriter", "Locked", { config: { otherWriter: { kind: "locked", message: "process 7 has it" } } }, "Process 7"],
   [
     "SoleWriter",
@@ -200,38 +205,38 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "at each of the last two restarts. Last undone: x. Set that in what the start renders /n/node.conf from",
   ],
   [
-    "UpgradeProved",
+    "UpgradeVerified",
     "Upgrading",
     { upgrade: { record: upgraded } },
     "is under way: copying the data and the old programs (step 2 of 6)",
   ],
   [
-    "UpgradeProved",
+    "UpgradeVerified",
     "Preparing",
     { upgrade: { record: { ...upgraded, stage: "pre-copying", preCopy } } },
     "is under way: copying the data while the node runs (step 1 of 7) since 1970-01-01T00:00:00.001Z. Withdraw it: npx gatehouse-evm upgrade --cancel",
   ],
   [
-    "UpgradeProved",
+    "UpgradeVerified",
     "Preparing",
     { upgrade: { record: { ...upgraded, stage: "pre-copying", preCopy }, trouble: "a hold is in force" } },
     "The data are copied, and the node can't be stopped now: a hold is in force. Withdraw it: npx gatehouse-evm upgrade --cancel",
   ],
   [
-    "UpgradeProved",
+    "UpgradeVerified",
     "Preparing",
     { upgrade: { record: { ...upgraded, stage: "giving-up", preCopy, failure: "the disk is full" } } },
     "did not begin: the disk is full. The node was not stopped for it. Now removing what was copied, since 1970-01-01T00:00:00.001Z.",
   ],
   [
-    "UpgradeProved",
-    "NotBegun",
+    "UpgradeVerified",
+    "NotStarted",
     { upgrade: { record: { ...upgraded, stage: "giving-up", preCopy, failure: "the disk is full", end: "given-up" } } },
     "did not begin: the disk is full. The node was not stopped for it. Request it again, or give it up: npx gatehouse-evm upgrade --cancel",
   ],
   [
-    "UpgradeProved",
-    "Withdrawn",
+    "UpgradeVerified",
+    "Canceled",
     {
       upgrade: {
         record: {
@@ -246,21 +251,21 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     },
     "did not begin: it was withdrawn. The node was not stopped for it.",
   ],
-  ["UpgradeProved", "Blocked", { upgrade: { record: upgraded, blocked: "No driver." } }, "No driver."],
+  ["UpgradeVerified", "Blocked", { upgrade: { record: upgraded, blocked: "No driver." } }, "No driver."],
   [
-    "UpgradeProved",
-    "Proved",
+    "UpgradeVerified",
+    "Verified",
     { upgrade: { record: { ...upgraded, end: "committed" } } },
     "from 0.15.0 to 0.16.2 is proved.",
   ],
   [
-    "UpgradeProved",
+    "UpgradeVerified",
     "RolledBack",
     { upgrade: { record: { ...upgraded, end: "rolled-back", newRan: true, failure: "its height stayed 5" } } },
     "0.16.2 failed: its height stayed 5. The data as they were with 0.16.2 in place are in /w/aside; remove them when they are of no use: rm -r -- /w",
   ],
   [
-    "UpgradeProved",
+    "UpgradeVerified",
     "RolledBack",
     {
       upgrade: {
@@ -279,27 +284,27 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "are in /my disk/w/aside and /w2/aside; remove them when they are of no use: rm -r -- '/my disk/w' /w2",
   ],
   [
-    "UpgradeProved",
-    "Stranded",
+    "UpgradeVerified",
+    "RollbackFailed",
     { upgrade: { record: { ...upgraded, end: "stranded", stage: "back-data", note: "no space is left" } } },
     "so did the way back, while putting the old data back: No space is left. Nothing more is tried until the hold is lifted. By hand: stop the node, restore /data from /w/copy",
   ],
   [
-    "UpgradeProved",
-    "SettledByHand",
+    "UpgradeVerified",
+    "ResolvedManually",
     { upgrade: { record: { ...upgraded, end: "settled", stage: "back-data", failure: "its height stayed 5" } } },
     "The upgrade from 0.15.0 to 0.16.2 failed, and so did the way back; the node answers again since, so nothing more is tried. 0.16.2 failed: its height stayed 5. What is kept is in these directories; remove them when they are of no use: rm -r -- /w",
   ],
-  ["DataSound", "Sound", { data: { found: { kind: "sound" } } }, "has the blocks that it had before"],
+  ["DataIntact", "Intact", { data: { found: { kind: "sound" } } }, "has the blocks that it had before"],
   [
-    "DataSound",
+    "DataIntact",
     "Suspect",
     { data: { found: { kind: "suspect", signs: ["block 7 is gone"] } } },
     "Signs against the node's data: block 7 is gone. node.conf, binaries, keys, ports, memory, disk space and the chain are as when the node was last healthy. If the node's log confirms it, restore them from a snapshot: npx gatehouse-evm restore --snapshot",
   ],
   [
-    "DataSound",
-    "InDoubt",
+    "DataIntact",
+    "Inconclusive",
     {
       data: {
         found: { kind: "doubt", signs: ["block 7 is gone"], missing: ["a peer", "room"] },
@@ -307,21 +312,21 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     },
     "Signs against the node's data: block 7 is gone. Other causes are not ruled out; missing: a peer; room. If the node's log",
   ],
-  ["DataSound", "NotSeenWell", { data: { found: { kind: "another-chain" } } }, "another first block than before"],
+  ["DataIntact", "NeverHealthy", { data: { found: { kind: "another-chain" } } }, "another first block than before"],
   [
-    "DataSound",
-    "NotLooked",
+    "DataIntact",
+    "NotInspected",
     {
       data: {
         found: { kind: "suspect", signs: ["block 7 is gone"] },
         failed: { why: "looking at /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
       },
     },
-    "The node's data can't be looked at: looking at /data hangs. Whether they are whole is not known. The last look that was made found: Signs against the node's data: block 7 is gone.",
+    "The node's data can't be read: looking at /data hangs. Whether they are whole is not known. The last look that was made found: Signs against the node's data: block 7 is gone.",
   ],
   [
-    "DataSound",
-    "NotLooked",
+    "DataIntact",
+    "NotInspected",
     {
       data: {
         found: { kind: "sound" },
@@ -345,30 +350,35 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   ],
   [
     "Adopted",
-    "WaitingForAdopt",
+    "WaitingForApproval",
     { adoption: { plan, authority: "waits" } },
     "Its plan: 1. one; 2. two. Not planned yet: three. To let it act, run `npx gatehouse-evm adopt`.",
   ],
   [
     "Adopted",
-    "WaitingForAdopt",
+    "WaitingForApproval",
     { adoption: { plan: { steps: [], problems: [], digest: "" }, authority: "waits" } },
     "nothing to change now.",
   ],
-  ["AutoPruneOn", "NoPruneInfo", { prune: { autoPrune: { kind: "unknown" } } }, "NodeCliWorking"],
-  ["AutoPruneOn", "On", { prune: { autoPrune: { kind: "on" } } }, "reads 1"],
-  ["AutoPruneOn", "OffAsDesired", { prune: { autoPrune: { kind: "offAsDesired" } } }, "off, as desired"],
-  ["AutoPruneOn", "PruneStaysOn", { prune: { autoPrune: { kind: "staysOn", message: "It stays." } } }, "It stays."],
+  ["AutoPruneEnabled", "NoPruneInfo", { prune: { autoPrune: { kind: "unknown" } } }, "NodeCliWorking"],
+  ["AutoPruneEnabled", "Enabled", { prune: { autoPrune: { kind: "on" } } }, "reads 1"],
+  ["AutoPruneEnabled", "DisabledBySetting", { prune: { autoPrune: { kind: "offAsDesired" } } }, "off, as desired"],
   [
-    "AutoPruneOn",
-    "Off",
+    "AutoPruneEnabled",
+    "CannotDisable",
+    { prune: { autoPrune: { kind: "staysOn", message: "It stays." } } },
+    "It stays.",
+  ],
+  [
+    "AutoPruneEnabled",
+    "Disabled",
     {
       prune: { autoPrune: { kind: "off", idle: "a hold is in force", command: "node_cli prune --enable_auto_prune" } },
     },
     "and a hold is in force",
   ],
   [
-    "AutoPruneOn",
+    "AutoPruneEnabled",
     "TimedOut",
     { prune: { autoPrune: { kind: "notSwitchedOn", reason: "TimedOut", message: "Too late." } } },
     "Too late.",
@@ -386,53 +396,68 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { prune: { progress: { ...progress, sinceMs: 0, sinceHeight: 50 }, looked: look } },
     "before 80",
   ],
-  ["PruneAdvancing", "Off", { prune: { progress, looked: { ...look, info: { ...info, autoPrune: false } } } }, "off"],
-  ["Unheld", "NoHold", { restarts: { hold: "none" } }, "No hold"],
   [
-    "Unheld",
-    "Held",
+    "PruneAdvancing",
+    "Disabled",
+    { prune: { progress, looked: { ...look, info: { ...info, autoPrune: false } } } },
+    "off",
+  ],
+  ["NotPaused", "NotPaused", { restarts: { hold: "none" } }, "No hold"],
+  [
+    "NotPaused",
+    "Paused",
     { restarts: { hold: { message: "It did not come back." } } },
     "It did not come back. Change the desired state, or run `npx gatehouse-evm resume`",
   ],
-  ["RollBackReady", "NoRestarts", { restarts: { rollBack: { kind: "noRestarts" } } }, "never has to go back"],
-  ["RollBackReady", "Kept", { restarts: { rollBack: { kind: "advanced", directory: "/s" } } }, "/s/healthy.conf."],
-  ["RollBackReady", "Assumed", { restarts: { rollBack: { kind: "assumed", directory: "/s" } } }, "is not known"],
-  ["RollBackReady", "NotKept", { restarts: { rollBack: { kind: "notKept", directory: "/s" } } }, "Make /s writable"],
-  ["RollBackReady", "NotYet", { restarts: { rollBack: { kind: "nothing", because: "notYet" } } }, "Nothing is kept"],
+  ["RollbackReady", "NoRestarts", { restarts: { rollBack: { kind: "noRestarts" } } }, "never has to go back"],
+  ["RollbackReady", "Ready", { restarts: { rollBack: { kind: "advanced", directory: "/s" } } }, "/s/healthy.conf."],
+  ["RollbackReady", "Assumed", { restarts: { rollBack: { kind: "assumed", directory: "/s" } } }, "is not known"],
   [
-    "RollBackReady",
-    "NothingKept",
+    "RollbackReady",
+    "BackupFailed",
+    { restarts: { rollBack: { kind: "notKept", directory: "/s" } } },
+    "Make /s writable",
+  ],
+  ["RollbackReady", "NotYet", { restarts: { rollBack: { kind: "nothing", because: "notYet" } } }, "Nothing is kept"],
+  [
+    "RollbackReady",
+    "NoBackup",
     { restarts: { rollBack: { kind: "nothing", because: "unread" } } },
     "was changed long after the node had started",
   ],
   [
-    "RollBackReady",
-    "NothingKept",
+    "RollbackReady",
+    "NoBackup",
     { restarts: { rollBack: { kind: "nothing", because: "unknown" } } },
     "No node.conf is known",
   ],
   [
-    "RestartSettled",
-    "Idle",
-    { restarts: { settled: { go: false, reason: "Idle", message: "No restart is due." } } },
-    "No restart is due.",
+    "NoRestartPending",
+    "NoRestart",
+    { restarts: { settled: { go: false, reason: "NoRestart", message: "No restart is pending." } } },
+    "No restart is pending.",
   ],
   [
-    "RestartSettled",
+    "NoRestartPending",
     "Running",
     { restarts: { settled: { go: true, due } } },
     "Restarting the node: node.conf changed.",
   ],
-  ["RestartSettled", "Held", { restarts: { settled: { go: false, reason: "Held", message: "A hold." } } }, "A hold."],
   [
-    "RestartSettled",
-    "EditRefused",
+    "NoRestartPending",
+    "Paused",
+    { restarts: { settled: { go: false, reason: "Paused", message: "A hold." } } },
+    "A hold.",
+  ],
+  [
+    "NoRestartPending",
+    "EditRejected",
     { restarts: { settled: { refusedEdit: "a key is missing." } } },
     "a key is missing. The node runs on with what it has read. Correct node.conf; if you know better, restart the node by hand (`ops stop --force`, then `ops start`).",
   ],
   [
-    "RestartSettled",
-    "EditNotJudged",
+    "NoRestartPending",
+    "EditNotChecked",
     { restarts: { settled: { unjudgedEdit: "looking at /keys hangs." } } },
     "can't be told: looking at /keys hangs. The node runs on with what it has read, and is restarted once that can be looked at; if you know that it starts, restart it by hand (`ops stop --force`, then `ops start`).",
   ],
@@ -441,7 +466,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
 test("pruning is not known to advance while node_cli prints nothing, whatever it printed before", () => {
   const reported = conditions({ prune: { autoPrune: { kind: "unknown" }, progress, looked: look } });
   expect(reported.map(({ type, status, reason }) => [type, status, reason])).toEqual([
-    ["AutoPruneOn", "Unknown", "NoPruneInfo"],
+    ["AutoPruneEnabled", "Unknown", "NoPruneInfo"],
     ["PruneAdvancing", "Unknown", "NoPruneInfo"],
   ]);
 });
@@ -463,7 +488,7 @@ describe("conditions, from what the passes have found", () => {
 
   it("come in the order of the nouns, several at once", () => {
     const found = { state: { isLookedAt: true }, restarts: { hold: "none" } } as const;
-    expect(conditions(found).map(({ type }) => type)).toEqual(["StateKept", "Unheld"]);
+    expect(conditions(found).map(({ type }) => type)).toEqual(["StateWritable", "NotPaused"]);
   });
 });
 

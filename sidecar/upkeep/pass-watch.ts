@@ -11,21 +11,21 @@ export type PassWatch = Readonly<{
 }>;
 
 /**
- * Sets the condition `UpkeepCurrent`: the conditions of the configuration, pruning and restarts are only as current as the last pass. Before the
+ * Sets the condition `Reconciling`: the conditions of the configuration, pruning and restarts are only as current as the last pass. Before the
  * first one nothing is known.
  */
 export function watchPasses(
   { deadlineMs }: Readonly<{ deadlineMs: number }>,
   { board, clock, metrics }: Readonly<{ board: ConditionBoard; clock: Clock; metrics: PassMetrics }>,
 ): PassWatch {
-  const type = "UpkeepCurrent";
+  const type = "Reconciling";
   let madeAtMs: number | undefined;
   let failedSinceMs: number | undefined;
   const describeOld = () =>
     madeAtMs === undefined
       ? "Nothing is known of node.conf, pruning and restarts yet, and nobody looks after them."
       : `What is known of node.conf, pruning and restarts is from ${formatTime(madeAtMs)}; nobody has looked after them since.`;
-  board.set({ type, status: "Unknown", reason: "NotPassed", message: "The node has not been looked at yet." });
+  board.set({ type, status: "Unknown", reason: "NotReconciledYet", message: "The node has not been checked yet." });
   return {
     made: () => {
       madeAtMs = clock.wallMs();
@@ -34,7 +34,7 @@ export function watchPasses(
       board.set({
         type,
         status: "True",
-        reason: "Current",
+        reason: "Reconciling",
         message: `The node was looked at ${formatTime(madeAtMs)}.`,
       });
     },
@@ -51,7 +51,7 @@ export function watchPasses(
       const message =
         `The look that began before ${formatTime(clock.wallMs() - deadlineMs)} has not ended (allowed: ${deadlineMs} ms, upkeep.passDeadlineMs): ` +
         `it is still ${waitsFor}. See that this answers, or restart the sidecar. ${describeOld()}`;
-      board.set({ type, status: "False", reason: "Hanging", message });
+      board.set({ type, status: "False", reason: "Stuck", message });
     },
   };
 }

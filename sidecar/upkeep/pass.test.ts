@@ -13,7 +13,7 @@ type Story = Readonly<{
 }>;
 
 const usable = { ok: true, contentHash: "a" } as unknown as ConfigReading;
-const hanging = { ok: false, problem: { reason: "Hanging", message: "it hangs" } } as unknown as ConfigReading;
+const hanging = { ok: false, problem: { reason: "Unresponsive", message: "it hangs" } } as unknown as ConfigReading;
 const planned = { actions: [], problems: [] } as never;
 
 type Found = Partial<{

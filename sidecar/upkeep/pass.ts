@@ -65,7 +65,7 @@ export async function runPass(progress: PassProgress, steps: PassSteps, watch: P
   progress.step = `reading ${path}`;
   const look = await config.read();
   const { reading } = look;
-  const isHanging = !reading.ok && reading.problem.reason === "Hanging";
+  const isHanging = !reading.ok && reading.problem.reason === "Unresponsive";
   // Renewing the watch queries the file system without a time limit.
   if (!moved && !isHanging) await config.renewWatch(reading, { isFirst });
   progress.step = `judging ${path}`;

@@ -113,7 +113,7 @@ test("gatehouse plan --json says that a file can't be read, and what --write did
     drift: null,
     written: false,
     changes: [],
-    problems: [{ reason: "Vanished", message: expect.stringContaining("none") as string }],
+    problems: [{ reason: "FileMissing", message: expect.stringContaining("none") as string }],
     diff: "",
   });
   printed = "";

@@ -31,7 +31,7 @@ export type VolumeWatchDependencies = Readonly<{
 
 const gibibyte = 2 ** 30;
 
-const watchedLook: WatchedLook = { what: "The look at the node's volume", types: ["VolumeLargeEnough"] };
+const watchedLook: WatchedLook = { what: "The look at the node's volume", types: ["VolumeSizeSufficient"] };
 
 /** Makes the claim of the node's volume grow when it fills. Settles when the watch has ended. */
 export async function watchVolume(options: VolumeWatchOptions, dependencies: VolumeWatchDependencies): Promise<void> {
@@ -55,8 +55,8 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
     const grownMsAgo = last === undefined ? undefined : Math.abs(clock.wallMs() - last);
     const plan = planGrowth({ ...size, freeRatio, grownMsAgo }, options);
     if (plan.kind === "grow" && !dependencies.mayAct()) {
-      const message = `${formatPercent(freeRatio)} of the volume are free. It would grow to ${plan.toGibibytes} GiB, but the sidecar may not act: see Adopted and Unheld.`;
-      board.set({ type: "VolumeLargeEnough", status: "False", reason: "NotGrown", message });
+      const message = `${formatPercent(freeRatio)} of the volume are free. It would grow to ${plan.toGibibytes} GiB, but the sidecar may not act: see Adopted and NotPaused.`;
+      board.set({ type: "VolumeSizeSufficient", status: "False", reason: "ResizeFailed", message });
       return;
     }
     if (plan.kind === "grow") {
@@ -92,7 +92,7 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
         await look(signal);
       } catch (error) {
         if (!(error instanceof DriverError) || signal.aborted) throw error;
-        board.set({ type: "VolumeLargeEnough", status: "False", reason: "NotGrown", message: error.message });
+        board.set({ type: "VolumeSizeSufficient", status: "False", reason: "ResizeFailed", message: error.message });
       }
     },
     { log },
@@ -100,19 +100,19 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
 }
 
 function buildNotReadable(message: string): Parameters<ConditionBoard["set"]>[0] {
-  return { type: "VolumeLargeEnough", status: "Unknown", reason: "NotReadable", message };
+  return { type: "VolumeSizeSufficient", status: "Unknown", reason: "ReadFailed", message };
 }
 
 function buildCondition(
   plan: GrowthPlan,
   seen: Readonly<{ freeRatio: number; requestedBytes: number; ceilingGibibytes: number; wallMs: number }>,
 ): Parameters<ConditionBoard["set"]>[0] {
-  const type = "VolumeLargeEnough";
+  const type = "VolumeSizeSufficient";
   const { ceilingGibibytes } = seen;
   const size = `${formatPercent(seen.freeRatio)} of the volume's ${Math.ceil(seen.requestedBytes / gibibyte)} GiB are free.`;
   switch (plan.kind) {
     case "enough":
-      return { type, status: "True", reason: "Enough", message: size };
+      return { type, status: "True", reason: "Sufficient", message: size };
     case "grow":
       return { type, status: "True", reason: "Growing", message: `${size} It grows to ${plan.toGibibytes} GiB.` };
     case "growing":
@@ -128,7 +128,7 @@ function buildCondition(
     }
     case "at-ceiling": {
       const message = `${size} It is at its ceiling of ${ceilingGibibytes} GiB; raise volume.ceilingGibibytes, or prune more.`;
-      return { type, status: "False", reason: "AtCeiling", message };
+      return { type, status: "False", reason: "AtMaxSize", message };
     }
   }
 }

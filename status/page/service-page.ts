@@ -49,8 +49,8 @@ export function createServicePage({ service, tags, chainId, pages, describeBuyer
 }
 
 const readyWords = {
-  ok: { level: "right", state: "Ready" },
-  degraded: { level: "wrong", state: "Ready, with a fault" },
+  ok: { level: "healthy", state: "Ready" },
+  degraded: { level: "degraded", state: "Ready, with a fault" },
   unready: { level: "down", state: "Not ready" },
 } as const;
 

@@ -15,15 +15,15 @@ export const rightStatus = {
   },
   conditions: [
     {
-      type: "RpcAnswering",
-      title: "The RPC answers",
+      type: "RpcResponding",
+      title: "The RPC responds",
       status: "True",
       reason: "Answers",
       message: "It does.",
       since: "2026-01-01T11:00:00.000Z",
     },
   ],
-  verdict: { level: "right", title: "The node is right", message: "Nothing to do." },
+  verdict: { level: "healthy", title: "The node is right", message: "Nothing to do." },
   headline: { state: "Healthy", cause: "All 19 checks pass." },
   incidents: [],
   figures: {

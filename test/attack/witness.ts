@@ -25,13 +25,13 @@ export type Sight = Readonly<{
 export type Witness = AsyncDisposable & Readonly<{ sights: readonly Sight[] }>;
 
 /** Conditions about the sidecar itself. */
-const ofTheSidecar: ReadonlySet<string> = new Set(["GatewayResponsive", "FileDescriptorsLeft"]);
+const ofTheSidecar: ReadonlySet<string> = new Set(["GatewayResponsive", "ConnectionsAvailable"]);
 
 /** Conditions about the calls themselves, each with its reason: the attack changes their number and fate. A failing node is not one of them. */
 const aboutCallers: ReadonlySet<string> = new Set([
-  "CallsAnswered Answered",
-  "CallsAnswered Shed",
-  "CallsAnswered TooFewCalls",
+  "CallsSucceeding Succeeding",
+  "CallsSucceeding Overloaded",
+  "CallsSucceeding TooFewCalls",
 ]);
 
 type Condition = Readonly<{ type: string; status: string; reason: string; message: string }>;
@@ -73,7 +73,9 @@ const isSlow = ({ type, status }: Condition) => type === "GatewayResponsive" && 
 
 /** Returns the verdict if it is neither what it was nor that something is wrong: the node serves throughout. */
 function judgeVerdict({ verdict: { level } }: Page, { verdict }: Page): readonly string[] {
-  return verdict.level === level || verdict.level === "wrong" ? [] : [`verdict ${verdict.level}: ${verdict.message}`];
+  return verdict.level === level || verdict.level === "degraded"
+    ? []
+    : [`verdict ${verdict.level}: ${verdict.message}`];
 }
 
 function listChanges({ conditions: before }: Page, { conditions: now }: Page): readonly string[] {

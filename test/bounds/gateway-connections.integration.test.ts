@@ -119,7 +119,7 @@ describe("a gateway with all of its machine's descriptors", () => {
       for (const client of some) client[Symbol.dispose]();
     }
     const seconds = (performance.now() - began) / 1_000;
-    const refused = await gateway.metric('gatehouse_connections_refused_total{listener="public",reason="rate"}');
+    const refused = await gateway.metric('gatehouse_connections_rejected_total{listener="public",reason="rate"}');
     expect(served).toBeGreaterThanOrEqual(1_024);
     expect(served).toBeLessThanOrEqual(1_024 + 300 * seconds + 1);
     if (made > 1_024 + 300 * seconds) expect(refused).toBe(made - served);
@@ -188,7 +188,7 @@ it.concurrent("time in which a client has to take 64 KiB of what waits for it, o
   const asked = buildRequest(syncing.replace("eth_syncing", "eth_gasPrice")).repeat(100);
   const clients = gateway.open(8, asked, { localAddress: "127.0.0.2" });
   for (const { socket } of clients) socket.pause();
-  const held = () => gateway.metric("gatehouse_gateway_held_bytes");
+  const held = () => gateway.metric("gatehouse_gateway_buffered_bytes");
   await until("answers wait", generousMs, async () => (await held()) > 0);
   await gateway.expectOthersServed();
   await until("nothing is held any more", generousMs, async () => (await held()) === 0);

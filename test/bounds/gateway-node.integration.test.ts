@@ -46,7 +46,7 @@ const waiting = (calls: number) =>
   until(
     `${calls} calls wait`,
     generousMs,
-    async () => (await gateway.metric("gatehouse_gateway_calls_waiting")) === calls,
+    async () => (await gateway.metric("gatehouse_gateway_calls_queued")) === calls,
   );
 /** Most calls, each over its own connection, that are sent before all of them have come: a listener's backlog holds 511. */
 const sentAtOnce = 256;
@@ -56,7 +56,7 @@ const sentAtOnce = 256;
  */
 const fill = (calls: number, sent: () => number, refused: () => number, send: (count: number) => void) =>
   until(`${calls} calls wait`, generousMs, async () => {
-    const waits = await gateway.metric("gatehouse_gateway_calls_waiting");
+    const waits = await gateway.metric("gatehouse_gateway_calls_queued");
     const haveCome = waits + reads.held().length + refused() === sent();
     if (waits < calls && haveCome) send(Math.min(sentAtOnce, calls - waits));
     return waits === calls;

@@ -148,9 +148,9 @@ async function startSettled(
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "5000",
   };
   const sidecar = resources.use(await startSmallSidecar(name, node, { ...quick, ...env }, options));
-  await sidecar.reason("AutoPruneOn", "On");
-  await sidecar.reason("ConfigCurrent", "AsDesired");
-  await sidecar.reason("RestartSettled", "Idle");
+  await sidecar.reason("AutoPruneEnabled", "Enabled");
+  await sidecar.reason("ConfigReconciled", "Reconciled");
+  await sidecar.reason("NoRestartPending", "NoRestart");
   const owned = resources.move();
   return { node, release, sidecar, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -169,8 +169,8 @@ it("time of a copy of the data at an upgrade, while the node stands still", asyn
   const failed = await sidecar.upgrade(release, false);
   expect(failed.exit).toBe(1);
   expect(failed.printed).toContain("could not be copied");
-  expect(await sidecar.reason("UpgradeProved", "RolledBack")).toContain("could not be copied");
-  await sidecar.reason("RpcAnswering", "Answering");
+  expect(await sidecar.reason("UpgradeVerified", "RolledBack")).toContain("could not be copied");
+  await sidecar.reason("RpcResponding", "Responding");
   expect(await node.version()).toBe("0.15.0");
   await sidecar.expectServing();
 }, 120_000);
@@ -212,8 +212,8 @@ it("tries of an upgrade's way back", async () => {
   thief.close();
   expect(exit).toBe(1);
   expect(printed).toContain("failed, and so did the way back, while stopping the node to go back");
-  await sidecar.reason("UpgradeProved", "Stranded");
-  await sidecar.reason("Unheld", "Held");
+  await sidecar.reason("UpgradeVerified", "RollbackFailed");
+  await sidecar.reason("NotPaused", "Paused");
   // Each try ends in its first step.
   const stages = [...sidecar.output().matchAll(/"upgrade-stage".*?"stage":"(back-[\w-]+)"/g)].map(([, stage]) => stage);
   expect(stages).toEqual(["back-discarding", "back-proving", "back-stopping", "back-stopping"]);

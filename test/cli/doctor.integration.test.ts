@@ -61,7 +61,7 @@ describe("gatehouse doctor --drift", () => {
     const { conditions } = (await (await fetch(`${gateway.urls["operations"]}/status`)).json()) as {
       conditions: readonly { type: string; status: string; message: string }[];
     };
-    const found = conditions.find(({ type }) => type === "FilesInForce");
+    const found = conditions.find(({ type }) => type === "FilesLoaded");
     if (found === undefined) throw new Error("the gateway says nothing of its files");
     return found;
   };

@@ -165,7 +165,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
         const isNew = running.image === images.new;
         const answers = !isNew || isGood;
         height += 1;
-        const types = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"];
+        const types = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"];
         const status = answers ? "True" : "False";
         return {
           ok: true,

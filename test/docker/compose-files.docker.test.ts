@@ -224,7 +224,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     expect(await runbook.text()).toContain('<h1 id="the-node-is-down">');
     await closedToPages(urls);
     // Its own node, made a moment ago: acted on without a word from a person, through the proxy.
-    await condition(urls.status, "AutoPruneOn", "On");
+    await condition(urls.status, "AutoPruneEnabled", "Enabled");
   }, 900_000);
 
   test("own-node: the gateway answers at once, and nothing is done at the node before a person agrees", async () => {
@@ -242,12 +242,12 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     await confined(project, ["engine-proxy"], "10001:10001");
     await confined(project, ["sidecar"], `${nodeUser}:10001`);
     expect(await callRpc(urls.gateway, "eth_chainId", [])).toMatchObject({ result: "0x688" });
-    await condition(urls.status, "Adopted", "WaitingForAdopt");
+    await condition(urls.status, "Adopted", "WaitingForApproval");
     await closedToPages(urls);
     expect(await node.startedAt()).toBe(startedAt);
     const gatehouse = ["exec", "-T", "sidecar", "node", "/app/cli/gatehouse.js"];
     await project.compose(...gatehouse, "adopt", "--yes");
-    await condition(urls.status, "AutoPruneOn", "On");
+    await condition(urls.status, "AutoPruneEnabled", "Enabled");
   }, 900_000);
 });
 

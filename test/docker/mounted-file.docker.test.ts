@@ -45,14 +45,14 @@ describe.skipIf(!found.ok)(`a node.conf that is mounted by itself${skipReason(fo
       GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
     };
     await using sidecar = await startUpkeepContainer(engine.nodeImage, settings, mount);
-    expect(await sidecar.reason("ConfigCurrent", "NotWritten")).toContain(remedy);
+    expect(await sidecar.reason("ConfigReconciled", "WriteFailed")).toContain(remedy);
     await writeFile(path, driftedConfig.slice(0, 40));
-    await sidecar.reason("ConfigValid", "HalfWritten");
+    await sidecar.reason("ConfigValid", "Truncated");
     const right = driftedConfig
       .replaceAll("pamir_cetina", "storage_cetina")
       .replace("enable_storage", "storage_enable");
     await writeFile(path, right);
-    await sidecar.reason("ConfigCurrent", "AsDesired");
+    await sidecar.reason("ConfigReconciled", "Reconciled");
 
     // An editor that saves by rename changes the directory, which is not mounted: the container keeps the old file.
     await writeFile(join(directory, "saved"), "{}");

@@ -58,11 +58,11 @@ describe.skipIf(!isLocal)(`the upkeep of a node in a container${skipReason(found
       `--volume=${socket}:/engine.sock`,
     ]);
     const isWell = async () => {
-      await sidecar.reason("ConfigCurrent", "AsDesired");
-      await sidecar.reason("RestartSettled", "Idle");
+      await sidecar.reason("ConfigReconciled", "Reconciled");
+      await sidecar.reason("NoRestartPending", "NoRestart");
       await sidecar.reason("HeightAdvancing", "Advancing");
-      await sidecar.reason("AutoPruneOn", "On");
-      await sidecar.reason("VersionAgreed", "Agreed");
+      await sidecar.reason("AutoPruneEnabled", "Enabled");
+      await sidecar.reason("VersionConsistent", "Consistent");
     };
     const comebacks = async () => {
       const { events } = await sidecar.status();

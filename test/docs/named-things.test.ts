@@ -57,7 +57,7 @@ function findGoneAlerts(text: string): readonly string[] {
   return [...text.matchAll(/`(Gatehouse[A-Z]\w+)`/g)].map(([, name = ""]) => name).filter((name) => !alerts.has(name));
 }
 
-/** Sentences such as "`RestartSettled` is `EditRefused`" with a condition or a reason that there is not. */
+/** Sentences such as "`NoRestartPending` is `EditRejected`" with a condition or a reason that there is not. */
 function findGoneReasons(text: string): readonly string[] {
   return [...text.matchAll(/`([A-Z][a-z]+(?:[A-Z][a-z]+)+)`(?: is|:) `([A-Z][A-Za-z]+)`/g)]
     .filter(([, type = "", reason = ""]) => !(reasons[type] ?? []).includes(reason))
@@ -104,8 +104,8 @@ describe("a page that names what is gone", () => {
   it("is found", () => {
     expect(findGoneMetrics("`gatehouse_node_up`, `gatehouse_no_such_total`")).toEqual(["gatehouse_no_such_total"]);
     expect(findGoneAlerts("`GatehouseNodeDown`, `GatehouseNoSuch`")).toEqual(["GatehouseNoSuch"]);
-    expect(findGoneReasons("`RestartSettled` is `EditRefused`, `RestartSettled` is `Settled`")).toEqual([
-      "`RestartSettled` is `Settled`",
+    expect(findGoneReasons("`NoRestartPending` is `EditRejected`, `NoRestartPending` is `Settled`")).toEqual([
+      "`NoRestartPending` is `Settled`",
     ]);
     expect(
       findGoneVariables("GATEHOUSE_SIDECAR_LISTEN_PORT, GATEHOUSE_SIDECAR_NO_SUCH, GATEHOUSE_SIDECAR_MONITOR_…"),

@@ -51,7 +51,7 @@ test("a settlement that the chain forgets is counted and named in the log, until
   const raw = await chain.anvil.request<Hex>("eth_getRawTransactionByHash", [transaction]);
   aheadMs = minuteMs;
   await until("it was compared", generousMs, async () =>
-    /^gatehouse_facilitator_ledger_compared_timestamp_seconds \d/m.test(await metrics.metrics()),
+    /^gatehouse_facilitator_ledger_reconciled_timestamp_seconds \d/m.test(await metrics.metrics()),
   );
   expect(await mismatches()).toBe("0");
 

@@ -139,13 +139,13 @@ describe("the gateway alone before a bare anvil", () => {
     expect((await operations("/livez")).status).toBe(200);
     const { text } = await operations("/metrics");
     expect(text).toMatch(/^gatehouse_gateway_head_age_seconds [\d.]+$/m);
-    expect(text).toMatch(/^gatehouse_condition\{type="RpcAnswering"\} 1$/m);
+    expect(text).toMatch(/^gatehouse_condition\{type="RpcResponding"\} 1$/m);
     const status = JSON.parse((await operations("/status")).text) as { right: boolean; node: { rpc: string } };
     expect(status).toMatchObject({
       right: true,
       node: { rpc: anvil.url, chainId },
       service: "gateway",
-      headline: { state: "Not fully known" },
+      headline: { state: "Partly unknown" },
       figures: { rpc: { old: false } },
     });
     expect(await operations("/")).toMatchObject({ status: 200, text: expect.stringContaining("<title>Gatehouse") });

@@ -89,5 +89,5 @@ test("one connection that sends 5 MiB of JSON again and again holds up nobody, a
   expect(Math.min(...longest)).toBeLessThan(waitMs);
   expect(new Set(ready)).toEqual(new Set([200]));
   const { events } = JSON.parse((await read("/status")).text) as { events: readonly { message: string }[] };
-  expect(events.filter(({ message }) => message.startsWith("RpcAnswering is False"))).toEqual([]);
+  expect(events.filter(({ message }) => message.startsWith("RpcResponding is False"))).toEqual([]);
 });

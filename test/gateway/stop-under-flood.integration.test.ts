@@ -29,7 +29,7 @@ it("a stop is not held up by clients that have sent thousands of requests and ta
   await until(
     "answers wait",
     generousMs,
-    async () => (await gateway.metric("gatehouse_gateway_held_bytes")) > 4_000_000,
+    async () => (await gateway.metric("gatehouse_gateway_buffered_bytes")) > 4_000_000,
   );
   const beganMs = performance.now();
   expect(await gateway.service.end("SIGTERM", generousMs), gateway.service.output().slice(-2_000)).toBe(0);

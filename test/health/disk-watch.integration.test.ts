@@ -35,7 +35,7 @@ async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
     { dataPath: () => path, history: state.diskHistory, board, metrics, clock, log },
   );
   const condition = await readUntil(
-    () => board.get("DiskSpaceLeft"),
+    () => board.get("DiskSpaceSufficient"),
     (found) => found !== undefined,
   );
   stopping.abort();
@@ -56,7 +56,7 @@ test("a forecast comes of what was seen before the sidecar was restarted; until 
   const first = await lookOnce(stateDirectory, path, 0);
   expect(first.text).toMatch(/^gatehouse_node_disk_used_bytes \d+$/m);
   expect(first.text).not.toMatch(forecast);
-  expect(first.condition).toMatchObject({ status: "True", reason: "Enough" });
+  expect(first.condition).toMatchObject({ status: "True", reason: "Sufficient" });
   // The disk of this machine does not fill while a test runs, so what was seen first is made smaller.
   const { blocks, bfree, bsize } = await statfs(path);
   const usedBytes = (blocks - bfree) * bsize;
@@ -73,6 +73,6 @@ test("a forecast comes of what was seen before the sidecar was restarted; until 
 
 test("a disk that can't be looked at is not known, and has no series", async () => {
   const { condition, text } = await lookOnce(await directory(), "/nowhere", 0);
-  expect(condition).toMatchObject({ status: "Unknown", reason: "NotReadable" });
+  expect(condition).toMatchObject({ status: "Unknown", reason: "ReadFailed" });
   expect(text).not.toMatch(/^gatehouse_node_disk_/m);
 });

@@ -20,7 +20,7 @@ test("a node's own version counts from when it is reported, is reported late, an
   });
   await using health = watch(node.url);
   const reported = () => health.current().binaryVersion;
-  await health.words("RpcAnswering", "Answering");
+  await health.words("RpcResponding", "Responding");
   expect(reported()).toBeUndefined();
   version = { binaryVersion: "0.15.2", protocolVersion: 1 };
   expect(await readUntil(reported, (found) => found !== undefined)).toEqual({ text: "0.15.2", isCurrent: true });
@@ -58,8 +58,8 @@ test.each([
     });
   });
   await using health = watch(node.url);
-  await health.words("ChainIdExpected", "Expected");
-  expect(health.board.get("RpcAnswering")?.status, how).toBe("True");
+  await health.words("ChainIdMatches", "Matches");
+  expect(health.board.get("RpcResponding")?.status, how).toBe("True");
   expect(health.current()).not.toHaveProperty("clientVersion");
 });
 
@@ -71,7 +71,7 @@ test.each([
     response.writeHead(status).end(`{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"${words}"}}`);
   });
   await using health = watch(node.url);
-  expect(await health.words("RpcAnswering", reason), how).toBe(
+  expect(await health.words("RpcResponding", reason), how).toBe(
     `http://node answered eth_blockNumber with an error: ${words}`,
   );
 });
@@ -82,7 +82,7 @@ test.each([
 ])("an HTTP %i that is not JSON-RPC: its status is said", async (status, body, words) => {
   await using node = await serve((_request, response) => response.writeHead(status).end(body));
   await using health = watch(node.url);
-  expect(await health.words("RpcAnswering", "NotJsonRpc")).toBe(
+  expect(await health.words("RpcResponding", "NotJsonRpc")).toBe(
     `${words}, not JSON; is it the node's RPC port, and does node.httpUrl have the credentials that it requires?`,
   );
 });

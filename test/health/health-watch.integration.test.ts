@@ -20,16 +20,16 @@ test("a node that is well is ready; its metrics say so", async () => {
   await using node = await serve(answersRpc({ ...good, eth_blockNumber: rising }));
   await using health = watch(node.url);
   await health.words("HeightAdvancing", "Advancing");
-  await health.words("ChainIdExpected", "Expected");
+  await health.words("ChainIdMatches", "Matches");
   expect(readiness(health.board).ready).toBe(true);
-  expect(await health.metrics.metrics()).toMatch(/gatehouse_condition\{type="RpcAnswering"\} 1/);
+  expect(await health.metrics.metrics()).toMatch(/gatehouse_condition\{type="RpcResponding"\} 1/);
 });
 
 test("an RPC that refuses", async () => {
   const { url, ...server } = await serve(answersRpc(good));
   await server[Symbol.asyncDispose]();
   await using health = watch(url);
-  expect(await health.words("RpcAnswering", "Refused")).toBe(
+  expect(await health.words("RpcResponding", "ConnectionRefused")).toBe(
     "http://node can't be reached (ECONNREFUSED); is the node running, and is this its address?",
   );
   expect(readiness(health.board).ready).toBe(false);
@@ -43,20 +43,20 @@ test("only a closed port shows that what answers later began after it: a node th
   });
   await using health = watch(node.url);
   resets = false;
-  await health.words("RpcAnswering", "Answering");
+  await health.words("RpcResponding", "Responding");
   resets = true;
-  expect(await health.words("RpcAnswering", "Closed")).toBe(
+  expect(await health.words("RpcResponding", "ConnectionClosed")).toBe(
     "http://node took the connection and closed it before its answer was whole (ECONNRESET); look at the node's log, and at that of a proxy before it.",
   );
   resets = false;
-  await health.words("RpcAnswering", "Answering");
+  await health.words("RpcResponding", "Responding");
   expect(health.current().startedAfterMs).toBeUndefined();
   await new Promise<void>((resolve) => {
     node.server.closeAllConnections();
     node.server.close(() => resolve());
   });
   const { answeredMs } = health.current();
-  await health.words("RpcAnswering", "Refused");
+  await health.words("RpcResponding", "ConnectionRefused");
   await readUntil(
     health.current,
     ({ startedAfterMs }) => startedAfterMs !== undefined && startedAfterMs >= (answeredMs ?? 0),
@@ -70,19 +70,19 @@ test.each([
 ])("an RPC that takes the connection and closes it after %s refuses none", async (_, answer) => {
   await using node = await serve((request) => void request.socket.end(answer));
   await using health = watch(node.url);
-  expect(await health.words("RpcAnswering", "Closed")).toContain("took the connection and closed it");
+  expect(await health.words("RpcResponding", "ConnectionClosed")).toContain("took the connection and closed it");
 });
 
 test("an RPC at an address that leads nowhere refuses no connection", async () => {
   // No machine has this address as its own (RFC 1122, 3.2.1.3), and the system sends nothing to it.
   await using health = watch("http://255.255.255.255:18100");
-  expect(await health.words("RpcAnswering", "Unreachable")).toContain("can't be reached (E");
+  expect(await health.words("RpcResponding", "Unreachable")).toContain("can't be reached (E");
 });
 
 test("an RPC that hangs", async () => {
   await using node = await serve(() => undefined);
   await using health = watch(node.url);
-  expect(await health.words("RpcAnswering", "TimedOut")).toBe(
+  expect(await health.words("RpcResponding", "TimedOut")).toBe(
     "http://node did not answer within 300 ms; look at the node's load.",
   );
 });
@@ -90,7 +90,7 @@ test("an RPC that hangs", async () => {
 test("an RPC that answers HTML", async () => {
   await using node = await serve((_, response) => response.end("<!doctype html><p>502</p>"));
   await using health = watch(node.url);
-  expect(await health.words("RpcAnswering", "NotJsonRpc")).toBe(
+  expect(await health.words("RpcResponding", "NotJsonRpc")).toBe(
     'http://node answered eth_blockNumber with "<!doctype html><p>502</p>", not JSON; is it the node\'s RPC port?',
   );
 });
@@ -98,7 +98,7 @@ test("an RPC that answers HTML", async () => {
 test("an RPC that gives the answer to another request, as a proxy that mixes answers does", async () => {
   await using node = await serve((_, response) => response.end('{"jsonrpc":"2.0","id":2,"result":"0x1"}'));
   await using health = watch(node.url);
-  expect(await health.words("RpcAnswering", "NotJsonRpc")).toBe(
+  expect(await health.words("RpcResponding", "NotJsonRpc")).toBe(
     "http://node answered eth_blockNumber with the answer to another request (expected the id 1, found 2); is it the node's RPC port, or a proxy that mixes answers?",
   );
 });
@@ -108,13 +108,13 @@ test("an RPC that answers far too much", async () => {
     response.end("x".repeat(200_000));
   });
   await using health = watch(node.url);
-  expect(await health.words("RpcAnswering", "TooLarge")).toContain("answered more than 65536 bytes");
+  expect(await health.words("RpcResponding", "ResponseTooLarge")).toContain("answered more than 65536 bytes");
 });
 
 test("an RPC of another chain", async () => {
   await using node = await serve(answersRpc({ ...good, eth_chainId: () => "0x1", eth_blockNumber: rising }));
   await using health = watch(node.url);
-  expect(await health.words("ChainIdExpected", "AnotherChain")).toBe(
+  expect(await health.words("ChainIdMatches", "WrongChain")).toBe(
     "The node is on chain 1; expected 1672; correct node.httpUrl or node.chainId.",
   );
 });
@@ -126,19 +126,19 @@ test("heights of another chain are not this one's: a node that is back on its ch
   const eth_blockNumber = () => `0x${(isElsewhere ? 20_000_000 : (ownHeight += 1)).toString(16)}`;
   await using node = await serve(answersRpc({ ...good, eth_chainId, eth_blockNumber }));
   await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "60000" });
-  await health.words("ChainIdExpected", "Expected");
+  await health.words("ChainIdMatches", "Matches");
   isElsewhere = true;
-  await health.words("ChainIdExpected", "AnotherChain");
+  await health.words("ChainIdMatches", "WrongChain");
   await readUntil(health.current, ({ height }) => height === 20_000_000);
   isElsewhere = false;
-  await health.words("ChainIdExpected", "Expected");
+  await health.words("ChainIdMatches", "Matches");
   await readUntil(health.current, ({ height }) => height !== undefined && height < 1_000);
   expect(health.board.get("HeightAdvancing")).toMatchObject({ status: "True", reason: "Advancing" });
   isElsewhere = true;
-  await health.words("ChainIdExpected", "AnotherChain");
+  await health.words("ChainIdMatches", "WrongChain");
   ownHeight = 100;
   isElsewhere = false;
-  await health.words("ChainIdExpected", "Expected");
+  await health.words("ChainIdMatches", "Matches");
   expect(await health.words("HeightAdvancing", "WentBackwards")).toMatch(/^Height went back from 6\d\d to 10\d;/);
 });
 
@@ -155,7 +155,7 @@ test("another node may take the place of this one without a look that fails: eac
   await using node = await serve(answersRpc({ ...good, eth_chainId, eth_blockNumber }));
   // A height that a busy machine answers late would be requested again.
   await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "20000" });
-  await health.words("ChainIdExpected", "AnotherChain");
+  await health.words("ChainIdMatches", "WrongChain");
   await readUntil(
     () => asked.heights,
     (heights) => heights > 5,
@@ -253,11 +253,11 @@ test("a node that was given older data lost blocks, and is then behind its refer
   expect(await health.words("HeightAdvancing", "WentBackwards")).toContain("from 900 to 100;");
   const rise = setInterval(() => (node.state.height += 1), 50);
   await health.words("HeightAdvancing", "Advancing");
-  await health.words("HeightCurrent", "Behind");
+  await health.words("NodeSynced", "Behind");
   clearInterval(rise);
   // Who could say where the chain is says nothing: it may have gone on from where the node was.
   isAnswering = false;
-  await health.words("HeightCurrent", "NoReference");
+  await health.words("NodeSynced", "NoReference");
   node.state.height = 50;
   await health.words("HeightAdvancing", "WentBackwards");
   const { answers } = health.current();
@@ -276,7 +276,7 @@ test("a height that lags the references, one of which is wrong", async () => {
     GATEHOUSE_SIDECAR_LAG_REFERENCES: `${reference.url},${broken.url}`,
     GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "20",
   });
-  expect(await health.words("HeightCurrent", "Behind")).toBe(
+  expect(await health.words("NodeSynced", "Behind")).toBe(
     "The node is at 100, 400 blocks behind the references (allowed: 50); look at its peers and its disk.",
   );
 });
@@ -296,12 +296,12 @@ test("a WebSocket that freezes while HTTP answers", async () => {
     GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
     GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET_INTERVAL_MS: "20",
   });
-  await health.words("WebSocketAnswering", "Answering");
+  await health.words("WebSocketResponding", "Responding");
   isFrozen = true;
-  expect(await health.words("WebSocketAnswering", "TimedOut")).toBe(
+  expect(await health.words("WebSocketResponding", "TimedOut")).toBe(
     "ws://node did not answer eth_blockNumber within 300 ms; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
   );
-  expect(health.board.get("RpcAnswering")?.status).toBe("True");
+  expect(health.board.get("RpcResponding")?.status).toBe("True");
 });
 
 test("a WebSocket that gives the answer to another request", async () => {
@@ -316,7 +316,7 @@ test("a WebSocket that gives the answer to another request", async () => {
     GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
     GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET_INTERVAL_MS: "20",
   });
-  expect(await health.words("WebSocketAnswering", "NotJsonRpc")).toBe(
+  expect(await health.words("WebSocketResponding", "NotJsonRpc")).toBe(
     "ws://node answered eth_blockNumber with the answer to another request (expected the id 1, found 2); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
   );
 });
@@ -329,9 +329,9 @@ test("credentials in the URL are sent and never shown", async () => {
   });
   const withPassword = (password: string) => node.url.replace("//", `//user:${password}@`);
   await using health = watch(withPassword("secret"));
-  expect(await health.words("RpcAnswering", "Answering")).not.toContain("secret");
+  expect(await health.words("RpcResponding", "Responding")).not.toContain("secret");
   await using refused = watch(withPassword("other"));
-  expect(await refused.words("RpcAnswering", "NotJsonRpc")).toBe(
+  expect(await refused.words("RpcResponding", "NotJsonRpc")).toBe(
     "http://node answered with a redirect (302), which is not followed; is it the node's RPC port?",
   );
 });

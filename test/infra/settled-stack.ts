@@ -6,7 +6,7 @@ const statusShape = z.object({
   conditions: z.array(z.object({ type: z.string(), status: z.string() })),
 });
 
-const wanted = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed", "HeightAdvancing"];
+const wanted = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent", "HeightAdvancing"];
 
 /** Waits until the sidecar at a host port says of its node what an upgrade needs. */
 export async function waitUntilStackSettles(statusPort: string | number): Promise<void> {

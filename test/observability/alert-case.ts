@@ -72,7 +72,7 @@ export function buildWrong(type: string, reason: string, span: Span = trouble): 
 export function buildUpgrading(span: Span): InputSeries {
   return buildSample(
     "gatehouse_condition_info",
-    { type: "UpgradeProved", reason: "Upgrading" },
+    { type: "UpgradeVerified", reason: "Upgrading" },
     buildPhases("_", "1", span),
   );
 }

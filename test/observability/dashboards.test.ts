@@ -72,7 +72,7 @@ describe("the dashboards", () => {
     // What the Pushgateway holds is the sidecar's to look at; the conditions show it.
     expect(alerts.filter((name) => !shown.has(name))).toEqual([
       "GatehouseMetricsNotArriving",
-      "GatehouseJobNameShared",
+      "GatehouseJobNameConflict",
     ]);
   });
 

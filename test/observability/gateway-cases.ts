@@ -106,7 +106,7 @@ export const gatewayCases: readonly AlertCase[] = [
   {
     alert: "GatehouseGatewayLinkLost",
     series: [
-      buildSample("gatehouse_gateway_link_open", {}, buildPhases("1", "0")),
+      buildSample("gatehouse_gateway_upstream_connected", {}, buildPhases("1", "0")),
       buildSample("gatehouse_node_up", {}, "1x90"),
     ],
     silentAt: [9, 12],
@@ -116,7 +116,7 @@ export const gatewayCases: readonly AlertCase[] = [
     summary: `The gateway ${who} has no WebSocket to its node (0 links).`,
     nearMiss: {
       series: [
-        buildSample("gatehouse_gateway_link_open", {}, buildPhases("1", "0")),
+        buildSample("gatehouse_gateway_upstream_connected", {}, buildPhases("1", "0")),
         buildSample("gatehouse_node_up", {}, buildPhases("1", "0")),
       ],
       silentAt: [14, 40],
@@ -154,7 +154,7 @@ export const gatewayCases: readonly AlertCase[] = [
     },
   },
   {
-    alert: "GatehouseOverloadShed",
+    alert: "GatehouseOverloaded",
     series: [
       limited(
         "overload",

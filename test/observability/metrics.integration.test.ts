@@ -74,7 +74,7 @@ beforeAll(async () => {
   await until("the sidecar has made a pass", generousMs, async () => {
     const text = await scrape(sidecar.urls["sidecar"] ?? "");
     scrapes.set("sidecar", text);
-    return /^gatehouse_upkeep_passes_total [1-9]/m.test(text);
+    return /^gatehouse_reconciles_total [1-9]/m.test(text);
   });
 
   const metrics = createMetrics("engine-proxy");

@@ -4,7 +4,7 @@ import { buildPhases, buildSample, target, type AlertCase, type InputSeries } fr
 const who = target.instance;
 const step = { stepMinutes: 4, hours: (count: number) => count * 15 };
 const balance = (values: string): InputSeries => buildSample("gatehouse_facilitator_signer_balance_native", {}, values);
-const settler = (values: string): InputSeries => buildSample("gatehouse_facilitator_settler", {}, values);
+const settler = (values: string): InputSeries => buildSample("gatehouse_facilitator_leader", {}, values);
 const verified = (outcome: string, values: string): InputSeries =>
   buildSample("gatehouse_facilitator_verify_duration_seconds_count", { outcome }, values);
 const settled = (values: string): InputSeries =>
@@ -15,7 +15,7 @@ const signerCheck = (values: string): InputSeries => buildSample("gatehouse_read
 
 const mismatches = (values: string): InputSeries => buildSample("gatehouse_facilitator_ledger_mismatches", {}, values);
 const compared = (values: string): InputSeries =>
-  buildSample("gatehouse_facilitator_ledger_compared_timestamp_seconds", {}, values);
+  buildSample("gatehouse_facilitator_ledger_reconciled_timestamp_seconds", {}, values);
 
 /** A series of another replica of the same facilitator. */
 const ofOther = (name: SeriesName, values: string): InputSeries => [
@@ -129,7 +129,7 @@ export const paymentCases: readonly AlertCase[] = [
     nearMiss: { series: [mismatches(`${unknown(20)} 0x9 1x3 0x9 1 ${unknown(40)}`)], silentAt: [10, 31, 40, 51] },
   },
   {
-    alert: "GatehouseLedgerNotCompared",
+    alert: "GatehouseLedgerNotReconciled",
     // From the 10th minute to the 59th no look works.
     series: [settler("1x90"), compared("0+60x9 540x49 3600+60x30")],
     silentAt: [9, 23],
@@ -144,7 +144,7 @@ export const paymentCases: readonly AlertCase[] = [
     },
   },
   {
-    alert: "GatehouseLedgerNotCompared",
+    alert: "GatehouseLedgerNotReconciled",
     of: "none that worked",
     series: [settler("1x90"), compared(`${unknown(60)} 3600+60x30`)],
     silentAt: [9],
@@ -155,7 +155,7 @@ export const paymentCases: readonly AlertCase[] = [
     nearMiss: { series: [settler("1x90"), compared("0+60x90")], silentAt: [30, 80] },
   },
   {
-    alert: "GatehouseRefusalsUnusual",
+    alert: "GatehouseRejectionsUnusual",
     series: [
       verified("valid", "0+10x1439"),
       verified("invalid_exact_evm_payload_signature", "0+0.1x999 100+10x59 700+0.1x379"),
@@ -180,7 +180,7 @@ export const paymentCases: readonly AlertCase[] = [
     labels: job,
     summary: `No replica of the facilitator ${target.job} settles (0 leaders).`,
     nearMiss: {
-      series: [settler("0x90"), ofOther("gatehouse_facilitator_settler", "1x90")],
+      series: [settler("0x90"), ofOther("gatehouse_facilitator_leader", "1x90")],
       silentAt: [14, 60],
     },
   },

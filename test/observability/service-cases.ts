@@ -111,8 +111,8 @@ export const serviceCases: readonly AlertCase[] = [
     nearMiss: { series: [buildSample("gatehouse_time_seconds", {}, "5+60x90")], silentAt: [21, 60] },
   },
   {
-    alert: "GatehouseFileRefused",
-    series: [buildSample("gatehouse_file_in_force", { setting: "gateway.policyPath" }, buildPhases("1", "0"))],
+    alert: "GatehouseFileRejected",
+    series: [buildSample("gatehouse_file_loaded", { setting: "gateway.policyPath" }, buildPhases("1", "0"))],
     silentAt: [9, 11],
     firesAt: 13,
     resolvedAt: 61,
@@ -121,7 +121,7 @@ export const serviceCases: readonly AlertCase[] = [
     nearMiss: {
       series: [
         buildSample(
-          "gatehouse_file_in_force",
+          "gatehouse_file_loaded",
           { setting: "gateway.policyPath" },
           buildPhases("1", "0", { from: 10, to: 11, end: 90 }),
         ),

@@ -20,26 +20,26 @@ const buildStartTime = (values: string): InputSeries => [
 /** Cases of the alerts on the sidecar's work. */
 export const upkeepCases: readonly AlertCase[] = [
   buildConditionCase({
-    alert: "GatehouseConfigHeld",
-    type: "Unheld",
-    labels: { type: "Unheld" },
-    reason: "Held",
+    alert: "GatehousePaused",
+    type: "NotPaused",
+    labels: { type: "NotPaused" },
+    reason: "Paused",
     forMinutes: 1,
     others: [buildSample("gatehouse_command_info", { verb: "resume", command: resume }, `1x${trouble.end}`)],
-    summary: `A restart of the node behind ${who} went wrong and was rolled back (0 of 1): Held.`,
+    summary: `A restart of the node behind ${who} went wrong and was rolled back (0 of 1): Paused.`,
   }),
   buildConditionCase({
     alert: "GatehouseUpgradeFailed",
-    type: "UpgradeProved",
-    labels: { type: "UpgradeProved" },
+    type: "UpgradeVerified",
+    labels: { type: "UpgradeVerified" },
     reason: "RolledBack",
     forMinutes: 1,
     summary: `The upgrade of the node behind ${who} failed or did not begin (0 of 1): RolledBack.`,
   }),
   buildConditionCase({
     alert: "GatehouseDataSuspect",
-    type: "DataSound",
-    labels: { type: "DataSound" },
+    type: "DataIntact",
+    labels: { type: "DataIntact" },
     reason: "Suspect",
     forMinutes: 1,
     summary: `Signs speak against the data of the node behind ${who} (0 of 1): Suspect.`,
@@ -50,7 +50,7 @@ export const upkeepCases: readonly AlertCase[] = [
     silentAt: [9, 60, 99],
     firesAt: 101,
     resolvedAt: 161,
-    labels: { ...target, type: "UpgradeProved", reason: "Upgrading" },
+    labels: { ...target, type: "UpgradeVerified", reason: "Upgrading" },
     summary: `An upgrade of the node behind ${who} has been under way for an hour and a half (Upgrading).`,
     nearMiss: { series: [buildUpgrading({ from: 10, to: 95, end: 190 })], silentAt: [90, 101, 150] },
   },
@@ -63,8 +63,8 @@ export const upkeepCases: readonly AlertCase[] = [
     summary: `Somebody else writes the node.conf that ${who} keeps (0 of 1): Contested.`,
   }),
   buildConditionCase({
-    alert: "GatehouseRestartBudgetUsedUp",
-    type: "RestartSettled",
+    alert: "GatehouseRestartBudgetExhausted",
+    type: "NoRestartPending",
     reason: "BudgetExhausted",
     forMinutes: 1,
     others: [buildSample("gatehouse_node_restarts_in_last_hour", {}, `3x${trouble.end}`)],
@@ -80,7 +80,7 @@ export const upkeepCases: readonly AlertCase[] = [
   }),
   {
     ...buildConditionCase({
-      alert: "GatehouseJobNameShared",
+      alert: "GatehouseJobNameConflict",
       type: "MetricsArriving",
       reason: "JobShared",
       forMinutes: 10,
@@ -90,11 +90,11 @@ export const upkeepCases: readonly AlertCase[] = [
     nearMiss: { series: buildWrong("MetricsArriving", "Missing"), silentAt: [21, 40] },
   },
   {
-    alert: "GatehouseNotLookedAfter",
+    alert: "GatehouseReconcileStopped",
     // A pass each minute but in the trouble; the clock begins at 0.
     series: [
       buildSample(
-        "gatehouse_upkeep_last_success_timestamp_seconds",
+        "gatehouse_reconcile_last_success_timestamp_seconds",
         {},
         `0+60x${trouble.from - 1} 540x${trouble.to - trouble.from - 1} 3600+60x30`,
       ),
@@ -105,15 +105,15 @@ export const upkeepCases: readonly AlertCase[] = [
     labels: target,
     summary: `The sidecar ${who} has made no whole pass for 5m 0s.`,
     nearMiss: {
-      series: [buildSample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `0+60x${trouble.end}`)],
+      series: [buildSample("gatehouse_reconcile_last_success_timestamp_seconds", {}, `0+60x${trouble.end}`)],
       silentAt: [14, 40, 80],
     },
   },
   {
-    alert: "GatehouseNotLookedAfter",
+    alert: "GatehouseReconcileStopped",
     of: "a sidecar that never made a pass",
     series: [
-      buildSample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `0x59 3600+60x30`),
+      buildSample("gatehouse_reconcile_last_success_timestamp_seconds", {}, `0x59 3600+60x30`),
       buildStartTime(`${trouble.from * 60}x${trouble.end}`),
     ],
     silentAt: [9, 12, 15],
@@ -124,17 +124,17 @@ export const upkeepCases: readonly AlertCase[] = [
     // The first pass takes four minutes.
     nearMiss: {
       series: [
-        buildSample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `_x10 0x3 840+60x70`),
+        buildSample("gatehouse_reconcile_last_success_timestamp_seconds", {}, `_x10 0x3 840+60x70`),
         buildStartTime(`_x10 ${trouble.from * 60}x80`),
       ],
       silentAt: [12, 13, 15, 40],
     },
   },
   {
-    alert: "GatehouseNotRight",
+    alert: "GatehouseConditionFalse",
     series: [
-      buildSample("gatehouse_verdict", { level: "right" }, buildPhases("1", "0")),
-      buildSample("gatehouse_verdict", { level: "wrong" }, `0x9 1x9 0x39 0x30`),
+      buildSample("gatehouse_verdict", { level: "healthy" }, buildPhases("1", "0")),
+      buildSample("gatehouse_verdict", { level: "degraded" }, `0x9 1x9 0x39 0x30`),
       buildSample("gatehouse_verdict", { level: "down" }, `0x9 0x9 1x39 0x30`),
     ],
     silentAt: [9, 24],

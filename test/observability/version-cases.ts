@@ -5,24 +5,24 @@ const who = target.instance;
 export const versionCases: readonly AlertCase[] = [
   {
     ...buildConditionCase({
-      alert: "GatehouseVersionTooOld",
-      type: "VersionSufficient",
-      labels: { type: "VersionSufficient", reason: "TooOld" },
-      reason: "TooOld",
+      alert: "GatehouseVersionOutdated",
+      type: "VersionSupported",
+      labels: { type: "VersionSupported", reason: "Outdated" },
+      reason: "Outdated",
       forMinutes: 1,
-      summary: `The node behind ${who} is of a version that is too old for the chain's height (TooOld).`,
+      summary: `The node behind ${who} is of a version that is too old for the chain's height (Outdated).`,
     }),
-    nearMiss: { series: buildWrong("VersionSufficient", "TooOldSoon"), silentAt: [12, 40] },
+    nearMiss: { series: buildWrong("VersionSupported", "OutdatedSoon"), silentAt: [12, 40] },
   },
   {
     ...buildConditionCase({
-      alert: "GatehouseVersionTooOldSoon",
-      type: "VersionSufficient",
-      labels: { type: "VersionSufficient", reason: "TooOldSoon" },
-      reason: "TooOldSoon",
+      alert: "GatehouseVersionOutdatedSoon",
+      type: "VersionSupported",
+      labels: { type: "VersionSupported", reason: "OutdatedSoon" },
+      reason: "OutdatedSoon",
       forMinutes: 10,
-      summary: `The chain comes to a height for which the version of the node behind ${who} is too old (TooOldSoon).`,
+      summary: `The chain comes to a height for which the version of the node behind ${who} is too old (OutdatedSoon).`,
     }),
-    nearMiss: { series: buildWrong("VersionSufficient", "TooOld"), silentAt: [21, 40] },
+    nearMiss: { series: buildWrong("VersionSupported", "Outdated"), silentAt: [21, 40] },
   },
 ];

@@ -103,7 +103,7 @@ it("guards a node: health, page with its style, runbooks, RPC; and ends when it 
   expect(status.stdout, status.stderr).toMatch(/^\d+ of \d+ conditions are right\.$/m);
   await readUntil(
     () => read("/metrics"),
-    (metrics) => metrics.includes('gatehouse_condition{type="RpcAnswering"} 1\n'),
+    (metrics) => metrics.includes('gatehouse_condition{type="RpcResponding"} 1\n'),
   );
   await expectRunbooks(url);
   expect(await sidecar.end("SIGTERM")).toBe(0);

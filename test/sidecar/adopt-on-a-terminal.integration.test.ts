@@ -39,7 +39,7 @@ test.skipIf(!hasTerminals)(`adopt asks at a terminal, and does what is answered$
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   });
-  await upkeep.reason("Adopted", "WaitingForAdopt");
+  await upkeep.reason("Adopted", "WaitingForApproval");
   for (const answer of ["\r", "n\r", "maybe\r", "\u0004", "\u0003"]) {
     const { shown, status } = await atTerminal(upkeep.stateDirectory, answer);
     expect(shown).toContain("The sidecar would do this:");
@@ -51,5 +51,5 @@ test.skipIf(!hasTerminals)(`adopt asks at a terminal, and does what is answered$
   const { shown, status } = await atTerminal(upkeep.stateDirectory, "y\r");
   expect(status).toBe(0);
   expect(shown).toContain("acts on this node from now on.");
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
 });

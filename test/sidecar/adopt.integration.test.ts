@@ -44,7 +44,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   const command = `${formatOwnCommand()} adopt`;
   await using first = await startService("sidecar", firstContact(node));
   const url = first.urls["sidecar"];
-  const waiting = await waitForReason(url, "Adopted", "WaitingForAdopt");
+  const waiting = await waitForReason(url, "Adopted", "WaitingForApproval");
   await until("the plan holds the pruning", generousMs, async () => {
     const plan = (await statusOf(url)).plan?.steps ?? [];
     return plan.some((step) => step.startsWith("auto-pruning is switched on (")) && plan;
@@ -101,7 +101,7 @@ test("what is adopted is what was seen: a plan that changed meanwhile is shown a
     firstContact(node, { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token, GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
   );
   const url = sidecar.urls["sidecar"];
-  await waitForReason(url, "Adopted", "WaitingForAdopt");
+  await waitForReason(url, "Adopted", "WaitingForApproval");
   const ask = (path: string, body?: object) =>
     fetch(`${url}/control${path}`, {
       ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),

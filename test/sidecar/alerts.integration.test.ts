@@ -40,16 +40,16 @@ test.skipIf(!hasPromtool)(
     const scrape = await until("the node is reported down, and was looked at", generousMs, async () => {
       const text = await (await fetch(`${running.urls["sidecar"]}/metrics`)).text();
       const isReported =
-        text.includes('gatehouse_verdict{level="down"} 1') && /^gatehouse_upkeep_passes_total [1-9]/m.test(text);
+        text.includes('gatehouse_verdict{level="down"} 1') && /^gatehouse_reconciles_total [1-9]/m.test(text);
       return isReported && text;
     });
     const alerts = [
       {
-        name: "GatehouseNotLookedAfter",
+        name: "GatehouseReconcileStopped",
         before: "2m",
         at: "4m",
         severity: "critical",
-        page: "not-looked-after.md",
+        page: "reconcile-stopped.md",
         says: /^The sidecar node-7:9600 has made no whole pass for 3m \d+s\.$/,
       },
       {
@@ -58,14 +58,14 @@ test.skipIf(!hasPromtool)(
         at: "4m",
         severity: "critical",
         page: "node-down.md",
-        says: /^The node behind node-7:9600 does not answer \(0 of 1\): Refused\.$/,
+        says: /^The node behind node-7:9600 does not answer \(0 of 1\): ConnectionRefused\.$/,
       },
       {
-        name: "GatehouseNotRight",
+        name: "GatehouseConditionFalse",
         before: "14m",
         at: "16m",
         severity: "warning",
-        page: "not-right.md",
+        page: "condition-false.md",
         says: /^The sidecar node-7:9600 calls its node down \(1 of 1\)\.$/,
       },
     ];

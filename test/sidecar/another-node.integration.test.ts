@@ -99,7 +99,7 @@ test("a second sidecar is refused while one runs, on its state and on its node.c
   // One that writes nothing may look on.
   {
     await using looking = await runHere(node, { ...elsewhere, GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" });
-    await waitForReason(looking.urls["sidecar"], "ConfigCurrent", "AsDesired");
+    await waitForReason(looking.urls["sidecar"], "ConfigReconciled", "Reconciled");
   }
   expect(await first.end("SIGKILL")).toBeNull();
   await using next = await runHere(node);
@@ -120,18 +120,18 @@ test("another node's copies are never restored, even where they lie in this node
   const state = join(production.workspace, ".gatehouse");
   for (const slot of ["last-good.conf", "healthy.conf"]) await writeFile(join(state, slot), await devnet.config());
   await writeFile(production.configPath, '{ "chain": {');
-  const broken = await waitForReason(url, "ConfigValid", "HalfWritten");
+  const broken = await waitForReason(url, "ConfigValid", "Truncated");
   expect(broken.message).toContain(
     `The last good copy in ${state} is not written back: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there, the node has ${production.workspace}/data.`,
   );
   await writeFile(production.configPath, writeOwnedConfig(production.workspace, "crash"));
-  const held = await waitForReason(url, "Unheld", "Held");
+  const held = await waitForReason(url, "NotPaused", "Paused");
   expect(held.message).toContain("did not come back after a restart");
   await until("the roll-back ended", generousMs, async () => {
-    const { message } = await waitForReason(url, "Unheld", "Held");
+    const { message } = await waitForReason(url, "NotPaused", "Paused");
     return message.includes("One more restart did not help") && message;
   });
-  expect((await waitForReason(url, "Unheld", "Held")).message).toContain(
+  expect((await waitForReason(url, "NotPaused", "Paused")).message).toContain(
     `The remembered configuration in ${state} was not restored: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there`,
   );
   expect(await production.config()).toBe(writeOwnedConfig(production.workspace, "crash"));
@@ -144,13 +144,13 @@ test("a sidecar that did not find node.conf claims nothing: pruning waits, what 
   {
     await using first = await runHere(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
     const url = first.urls["sidecar"];
-    await waitForReason(url, "ConfigValid", "Vanished");
+    await waitForReason(url, "ConfigValid", "FileMissing");
     // The public family's tool reads node.conf itself.
     const [reason, words] =
       testProfile === "pharos"
-        ? ["NoPruneInfo", "Whether auto-pruning is on is not known"]
-        : ["Off", "Auto-pruning is off, and node.conf can't be used (ConfigValid)"];
-    expect((await waitForReason(url, "AutoPruneOn", reason)).message).toContain(words);
+        ? ["NoPruneInfo", "Auto-pruning status is unknown"]
+        : ["Disabled", "Auto-pruning is off, and node.conf can't be used (ConfigValid)"];
+    expect((await waitForReason(url, "AutoPruneEnabled", reason)).message).toContain(words);
     expect(existsSync(join(node.workspace, "pruning"))).toBe(false);
   }
   {
@@ -160,7 +160,7 @@ test("a sidecar that did not find node.conf claims nothing: pruning waits, what 
       GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",
       GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "adopting"),
     });
-    const { message } = await waitForReason(waiting.urls["sidecar"], "Adopted", "WaitingForAdopt");
+    const { message } = await waitForReason(waiting.urls["sidecar"], "Adopted", "WaitingForApproval");
     expect(message).toContain(`Not planned yet: ${node.configPath} is not there`);
     expect(message).toContain("The node can't be restarted: ./ops (ops.stop, ops.start) is not there");
     await rename(`${ops}-elsewhere`, ops);
@@ -169,7 +169,7 @@ test("a sidecar that did not find node.conf claims nothing: pruning waits, what 
     GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: away,
     GATEHOUSE_SIDECAR_NODE_BIN_DIRECTORY: node.binDirectory,
   });
-  await waitForReason(next.urls["sidecar"], "AutoPruneOn", "On");
+  await waitForReason(next.urls["sidecar"], "AutoPruneEnabled", "Enabled");
 });
 
 test("a node whose data were moved while the sidecar was down goes on once the move is said", async () => {
@@ -189,7 +189,7 @@ test("a node whose data were moved while the sidecar was down goes on once the m
   const movedFrom = { GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM: `${node.workspace}/data` };
   {
     await using next = await runHere(node, movedFrom);
-    await waitForReason(next.urls["sidecar"], "RestartSettled", "Idle");
+    await waitForReason(next.urls["sidecar"], "NoRestartPending", "NoRestart");
   }
   await using later = await runHere(node);
   await waitUntilSettled(later.urls["sidecar"]);

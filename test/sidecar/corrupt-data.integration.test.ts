@@ -36,8 +36,8 @@ async function startFake(environment: Readonly<Record<string, string>> = {}) {
   await writeFile(join(node.workspace, "data", "chain"), "blocks");
   await node.start();
   const upkeep = resources.use(await runUpkeep(node, { ...quick, ...environment }));
-  await upkeep.reason("RollBackReady", "Kept");
-  await upkeep.reason("DataSound", "Sound");
+  await upkeep.reason("RollbackReady", "Ready");
+  await upkeep.reason("DataIntact", "Intact");
   return { node, upkeep, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
@@ -54,7 +54,7 @@ const fork = (node: FakeNode) => writeFile(join(node.workspace, "data", "forked"
 const readChain = (node: FakeNode) => readFile(join(node.workspace, "data", "chain"), "utf8");
 
 /** Waits until a condition has the reason, with the words. */
-async function untilSaid(upkeep: RunningUpkeep, type: "DataSound" | "Unheld", reason: string, words: string) {
+async function untilSaid(upkeep: RunningUpkeep, type: "DataIntact" | "NotPaused", reason: string, words: string) {
   const said = () => {
     const condition = upkeep.board.get(type);
     return condition?.reason === reason && condition.message.includes(words) && condition;
@@ -68,10 +68,10 @@ test("data with which the node does not start are reported, with what is missing
   await using fake = await startFake();
   const { node, upkeep } = fake;
   await ruinFake(node);
-  const condition = await untilSaid(upkeep, "DataSound", "InDoubt", "2 starts in a row");
+  const condition = await untilSaid(upkeep, "DataIntact", "Inconclusive", "2 starts in a row");
   expect(condition.message).toContain("3 starts in a row that fail alike (there are 2)");
   expect(condition.message).toContain("restore --snapshot");
-  await upkeep.reason("Unheld", "Held");
+  await upkeep.reason("NotPaused", "Paused");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
   expect(await readChain(node)).toBe("ruined");
 });
@@ -112,7 +112,7 @@ test.each(takeSlice(hindrances, 3))(
     const { node, upkeep } = fake;
     await ruinFake(node);
     await change(node);
-    await untilSaid(upkeep, "DataSound", "InDoubt", missing);
+    await untilSaid(upkeep, "DataIntact", "Inconclusive", missing);
     expect(upkeep.state.upgrade.get()).toBeUndefined();
   },
 );
@@ -122,8 +122,8 @@ test("a start that can run no node, because its program is missing, says nothing
   const { node, upkeep } = fake;
   await rm(join(node.binDirectory, "node-process.cjs"));
   await node.kill();
-  await upkeep.reason("Unheld", "Held");
-  const condition = await untilSaid(upkeep, "DataSound", "NotSeenWell", "a program was missing (node-process.cjs in");
+  await upkeep.reason("NotPaused", "Paused");
+  const condition = await untilSaid(upkeep, "DataIntact", "NeverHealthy", "a program was missing (node-process.cjs in");
   expect(condition.message).toContain("put it back");
   expect(upkeep.events.list().map(({ message }) => message)).not.toContainEqual(
     expect.stringContaining("Signs against the node's data"),
@@ -137,12 +137,12 @@ test("a node.conf with which the node does not start is rolled back, and says no
   await node.save(good.replace("big", "crash"));
   await untilSaid(
     upkeep,
-    "Unheld",
-    "Held",
+    "NotPaused",
+    "Paused",
     "Its last healthy configuration was restored. After one more restart it is back.",
   );
   expect(await node.config()).toBe(good);
-  await upkeep.reason("DataSound", "Sound");
+  await upkeep.reason("DataIntact", "Intact");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
   await using other = await createFakeNode(await buildFreePortConfig());
   await other.save((await other.config()).replace("big", "crash"));
@@ -151,7 +151,7 @@ test("a node.conf with which the node does not start is rolled back, and says no
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "500",
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   });
-  await untilSaid(unwell, "DataSound", "InDoubt", "how the node was when it was well");
+  await untilSaid(unwell, "DataIntact", "Inconclusive", "how the node was when it was well");
   expect(unwell.state.upgrade.get()).toBeUndefined();
 });
 
@@ -177,10 +177,10 @@ test("a final block that became another is in doubt where no other node says so,
   const { node, upkeep } = fake;
   await fork(node);
   const doubt = "another node's word for the old hash (no reference returns that block)";
-  await untilSaid(upkeep, "DataSound", "InDoubt", doubt);
+  await untilSaid(upkeep, "DataIntact", "Inconclusive", doubt);
   expect(upkeep.state.upgrade.get()).toBeUndefined();
   reference.sync();
-  const suspect = await untilSaid(upkeep, "DataSound", "Suspect", "has the hash");
+  const suspect = await untilSaid(upkeep, "DataIntact", "Suspect", "has the hash");
   expect(suspect.status).toBe("False");
   expect(suspect.message).toContain("restore --snapshot");
   expect(upkeep.state.upgrade.get()).toBeUndefined();

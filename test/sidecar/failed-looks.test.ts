@@ -53,7 +53,7 @@ const timeoutMs = 1_000;
 
 /** Each watch, with one of its dependencies failing in a way that it does not foresee. */
 const watches: Readonly<Record<string, Begin>> = {
-  RpcAnswering: ({ facts, ...means }) =>
+  RpcResponding: ({ facts, ...means }) =>
     ends(
       watchHealth(
         {
@@ -76,31 +76,31 @@ const watches: Readonly<Record<string, Begin>> = {
         },
       ).done,
     ),
-  HeightCurrent: (means) =>
+  NodeSynced: (means) =>
     ends(
       watchReferences(
         { references: ["http://127.0.0.1:1"], intervalMs, timeoutMs, maxBlocks: 5, signal: means.signal },
         { ...means, send: fail, health: fail, look: fail, compared: () => undefined },
       ),
     ),
-  WebSocketAnswering: (means) =>
+  WebSocketResponding: (means) =>
     ends(
       watchWebSocket(
         { url: "ws://127.0.0.1:1/#fragments-are-refused", intervalMs, timeoutMs, signal: means.signal },
         means,
       ),
     ),
-  CallsAnswered: (means) => ends(watchCalls({ ...means, traffic: fail, isServing: () => true })),
-  FileDescriptorsLeft: (means) =>
+  CallsSucceeding: (means) => ends(watchCalls({ ...means, traffic: fail, isServing: () => true })),
+  ConnectionsAvailable: (means) =>
     endsBy(watchDescriptors(fail, { ...means, setting: { connections: "a", connectionsPerAddress: "b" } })),
-  DiskSpaceLeft: (means) =>
+  DiskSpaceSufficient: (means) =>
     ends(
       watchDisk(
         { freeRatio: 0, fullWithinSeconds: 0, forecastAfterSeconds: 1, fileTimeoutMs: timeoutMs, signal: means.signal },
         { ...means, dataPath: fail, history: { get: () => undefined, set: () => undefined } },
       ),
     ),
-  VersionSufficient: async (means) => {
+  VersionSupported: async (means) => {
     const directory = await mkdtemp(join(tmpdir(), "gatehouse-releases-"));
     onTestFinished(() => rm(directory, { recursive: true }));
     const releasesPath = join(directory, "releases.json5");
@@ -138,7 +138,7 @@ const watches: Readonly<Record<string, Begin>> = {
         { ...means, send: sendRequest, identity: fail },
       ).done,
     ),
-  VolumeLargeEnough: (means) =>
+  VolumeSizeSufficient: (means) =>
     ends(
       watchVolume(
         {
@@ -162,16 +162,16 @@ const watches: Readonly<Record<string, Begin>> = {
 
 /** Last reason of each condition before its look failed. */
 const right: Readonly<Record<string, ConditionReport["reason"]>> = {
-  RpcAnswering: "Answering",
-  HeightCurrent: "Current",
-  WebSocketAnswering: "Answering",
-  CallsAnswered: "Answered",
-  FileDescriptorsLeft: "Enough",
-  DiskSpaceLeft: "Enough",
-  VersionSufficient: "Sufficient",
+  RpcResponding: "Responding",
+  NodeSynced: "Synced",
+  WebSocketResponding: "Responding",
+  CallsSucceeding: "Succeeding",
+  ConnectionsAvailable: "Available",
+  DiskSpaceSufficient: "Sufficient",
+  VersionSupported: "Supported",
   NodeCliWorking: "Working",
   MetricsArriving: "Fresh",
-  VolumeLargeEnough: "Enough",
+  VolumeSizeSufficient: "Sufficient",
 };
 
 test.each(Object.entries(watches))(

@@ -77,10 +77,10 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
   const shows = () => readReports(urls["sidecar"]);
   if (strike !== undefined) {
     await untilShown(
-      "right",
+      "healthy",
       shows,
       ({ verdict }) =>
-        verdict.level === "right" ||
+        verdict.level === "healthy" ||
         (own["GATEHOUSE_SIDECAR_UPKEEP_MODE"] === "observe" && verdict.level !== "unknown"),
     );
     await strike(struck, urls["gateway"] ?? "");
@@ -132,7 +132,7 @@ async function untilShown(
 /** `npm test` strikes with a quarter of them, another quarter by each seed. */
 const shares = 4;
 // A node of the public family reports no release, and so none that contradicts the setting.
-const isMet = ({ shown }: Fault) => testProfile !== "pharos" || shown.condition[0] !== "VersionAgreed";
+const isMet = ({ shown }: Fault) => testProfile !== "pharos" || shown.condition[0] !== "VersionConsistent";
 for (const fault of takeSlice(strikingFaults, shares).filter(isMet)) {
   const isSkipped = fault.mounts === true && !isPossible;
   test.skipIf(isSkipped)(`${fault.what}${isSkipped ? " (skipped: this user may not mount a file system)" : ""}`, () =>

@@ -73,7 +73,7 @@ test.skipIf(!existsSync("/proc/self/fd"))(
           corrected += 1;
         }
         if (round === shortAfter) {
-          const short = await waitForReason(operations, "FileDescriptorsLeft", "Short");
+          const short = await waitForReason(operations, "ConnectionsAvailable", "FileDescriptorsLow");
           expect(short?.message).toMatch(
             /\d+ of 160 file descriptors are open, \d+ of at most \d+ connections\. Idle .*ulimit -n/,
           );
@@ -86,12 +86,12 @@ test.skipIf(!existsSync("/proc/self/fd"))(
     expect(served.filter((text) => !text.includes('"result":"0x'))).toEqual([]);
     const { text: metrics } = await askAlone(`${operations}/metrics`);
     expect(metrics).toMatch(/gatehouse_connections_shed_total\{listener="public"\} [1-9]/);
-    expect(metrics).toContain('gatehouse_condition{type="FileDescriptorsLeft"} 0');
+    expect(metrics).toContain('gatehouse_condition{type="ConnectionsAvailable"} 0');
 
     // Half a minute after: a short run leaves it to the tests of `deriveDescriptorCondition`.
     if (isLong)
       await until("it has room again", 60_000, async () =>
-        (await askAlone(`${operations}/metrics`)).text.includes('gatehouse_condition{type="FileDescriptorsLeft"} 1'),
+        (await askAlone(`${operations}/metrics`)).text.includes('gatehouse_condition{type="ConnectionsAvailable"} 1'),
       );
     expect(await sidecar.end("SIGTERM")).toBe(0);
     expect(sidecar.output()).not.toContain("EMFILE");

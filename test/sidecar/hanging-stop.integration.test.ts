@@ -17,7 +17,7 @@ test.skipIf(!isPossible)(`SIGTERM ends a sidecar whose node's file system hangs$
   );
   await waitUntilSettled(sidecar.urls["sidecar"]);
   using _hanging = mountHangingDisk(node.binDirectory);
-  await waitForReason(sidecar.urls["sidecar"], "ConfigValid", "Hanging");
+  await waitForReason(sidecar.urls["sidecar"], "ConfigValid", "Unresponsive");
   // By SIGKILL, which it sends to itself.
   expect(await sidecar.end("SIGTERM", 20_000)).toBeNull();
 });

@@ -54,10 +54,10 @@ async function startBeside(configPath: string) {
     }),
   );
   const current = async (status: Condition["status"]) =>
-    until(`node.conf is as desired: ${status}`, withinMs, async () => {
+    until(`node.conf matches the desired configuration: ${status}`, withinMs, async () => {
       const answer = await fetch(`${urls["sidecar"]}/status`);
       const { conditions } = (await answer.json()) as { conditions: readonly Condition[] };
-      return conditions.find((condition) => condition.type === "ConfigCurrent" && condition.status === status);
+      return conditions.find((condition) => condition.type === "ConfigReconciled" && condition.status === status);
     });
   return { current, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }

@@ -159,7 +159,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     watched.time.ms += limits.pauseMs;
     await expect.poll(requested, { timeout: deadlineMs }).toBe("650Gi");
     await becomes("650Gi");
-    await watched.until("AtCeiling");
+    await watched.until("AtMaxSize");
     await expect(createVolumeClaim("node-workspace", api).resize(400, signal)).rejects.toThrow(
       /^the claim node-workspace did not grow to 400 GiB: 422: .*can not be less than/,
     );

@@ -26,12 +26,14 @@ test("the sidecar reports how the node is: probes from state, status as JSON, a 
   expect((await at("/readyz")).status).toBe(503);
   const status = (await (await at("/status")).json()) as { right: boolean; conditions: { type: string }[] };
   expect(status.right).toBe(false);
-  expect(status.conditions.map(({ type }) => type)).toEqual(expect.arrayContaining(["ConfigCurrent", "RpcAnswering"]));
+  expect(status.conditions.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(["ConfigReconciled", "RpcResponding"]),
+  );
   const page = await at("/");
   expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
   expect(await page.text()).toContain('<html lang="en">');
   expect((await at("/page/page.js")).headers.get("content-type")).toContain("text/javascript");
-  expect(await (await at("/metrics")).text()).toContain('gatehouse_condition{type="ConfigCurrent"} 1');
+  expect(await (await at("/metrics")).text()).toContain('gatehouse_condition{type="ConfigReconciled"} 1');
   // A page whose name was made to resolve to this machine reads nothing.
   for (const path of ["/status", "/metrics", "/"]) {
     expect(await statusBy("evil.example", `${urls["sidecar"]}${path}`)).toBe(403);

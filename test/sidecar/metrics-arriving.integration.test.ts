@@ -38,7 +38,7 @@ describe.skipIf(!isThere)(`over Prometheus's own Pushgateway${skipped}`, () => {
       GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: gateway.url,
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     });
-    await upkeep.reason("ConfigCurrent", "AsDesired", 30_000);
+    await upkeep.reason("ConfigReconciled", "Reconciled", 30_000);
     const missing = await upkeep.reason("MetricsArriving", "Missing", 20_000);
     expect(missing).toMatchObject({ status: "False", message: expect.stringContaining('no group of job "node-7"') });
     await node.restart();

@@ -20,7 +20,7 @@ test("gatehouse restart restarts the node once somebody agrees, and says who is 
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
   // The first look has a correction to make, and restarts for it.
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const unasked = { status: 1, errors: "restart: nothing was done. Without a terminal, say --yes.\n" };
   expect(await restart(upkeep, { yes: false })).toMatchObject(unasked);
   const questions: string[] = [];
@@ -36,7 +36,7 @@ test("gatehouse restart restarts the node once somebody agrees, and says who is 
   expect(done).toMatchObject({ status: 0, errors: "", printed: expect.stringContaining("restarts the node now") });
   expect(questions).toEqual(Array(2).fill("It serves nobody while it restarts. Restart it now? [y/N] "));
   await readUntil(node.starts, (starts) => starts === 3);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(upkeep.events.list().map(({ message }) => message)).toContain("A person requested a restart of the node.");
   const outcome = await restart(upkeep, { json: true });
   expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([0, { result: "asked" }]);
@@ -47,7 +47,7 @@ test("no node is stopped to be started with a node.conf that is a directory, alt
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const good = await node.config();
   await rm(node.configPath);
   await mkdir(node.configPath);
@@ -60,21 +60,21 @@ test("no node is stopped to be started with a node.conf that is a directory, alt
   );
   const document = JSON.parse((await restart(upkeep, { json: true })).printed) as unknown;
   expect(document).toMatchObject({ result: "asked", waitsFor: expect.stringContaining("ConfigValid") });
-  await upkeep.reason("RestartSettled", "ConfigUnusable");
+  await upkeep.reason("NoRestartPending", "ConfigUnusable");
   expect(await node.starts()).toBe(2);
   await rmdir(node.configPath);
   await writeFile(node.configPath, good);
   await readUntil(node.starts, (starts) => starts === 3);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
 });
 
 test("a restart that is requested while the program that makes it is gone says so, and waits", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   await rename(join(node.binDirectory, "ops"), join(node.binDirectory, "ops-away"));
-  await upkeep.reason("RestartSettled", "ProgramMissing");
+  await upkeep.reason("NoRestartPending", "ProgramMissing");
   const { status, printed } = await restart(upkeep);
   expect(status).toBe(0);
   expect(printed).toMatch(/^The restart is requested, but can't begin yet: a program that it takes is not there/m);

@@ -27,11 +27,11 @@ test("a writer that ends in the middle of node.conf while the node is restarted:
     `if [ "$1" = stop ] && [ ! -e ${once} ]; then touch ${once}; ./ops-itself "$@"; cp ${node.workspace}/half.conf ${node.configPath}; exit 0; fi`,
   );
   await using upkeep = await runUpkeep(node, { ...patient, ...stop }, { stateDirectory });
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const proved = upkeep.events.list().filter(({ message }) => message.startsWith("The node is back")).length;
   await writeFile(node.configPath, another(good));
   await waitForRestarts(upkeep, proved + 1);
-  await upkeep.reason("RestartSettled", "Idle", 30_000);
+  await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
   expect(await readFile(node.configPath, "utf8")).toBe(another(good));
   expect(upkeep.events.list().filter(({ kind }) => kind === "hold" || kind === "roll-back")).toEqual([]);
   expect(upkeep.events.list().map(({ message }) => message)).toContain(
@@ -45,26 +45,26 @@ test("a hand edit that the node can't start with: it gets back what it ran with,
   // State that knows nothing, as at the first contact.
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500" });
   // A look on a busy machine may be too coarse to tell; the next one comes half a minute later.
-  const kept = await upkeep.reason("RollBackReady", "Kept");
+  const kept = await upkeep.reason("RollbackReady", "Ready");
   expect(kept.message).toBe(
     `A restart that fails is rolled back to what the node advanced with, ${join(upkeep.stateDirectory, "healthy.conf")}.`,
   );
   expect(upkeep.events.list().filter(({ kind }) => kind === "restart")).toEqual([]);
   await writeFile(node.configPath, bad(good));
   await readUntil(
-    () => upkeep.board.get("Unheld")?.message ?? "",
+    () => upkeep.board.get("NotPaused")?.message ?? "",
     (message) => message.includes("After one more restart it is back."),
     50_000,
   );
   expect(await readFile(node.configPath, "utf8")).toBe(good);
-  await upkeep.reason("RpcAnswering", "Answering");
+  await upkeep.reason("RpcResponding", "Responding");
 });
 
 test("a restart that failed, and what it went back to as well: resume tries it again once the cause is fixed, and says so", async () => {
   const { node, stateDirectory, good } = await startDesiredNode();
   await using _ = node;
   await using upkeep = await runUpkeep(node, patient, { stateDirectory });
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const key = resolve(
     dirname(node.configPath),
     (JSON.parse(good) as { chain: { secret_config: { domain_key_path: string } } }).chain.secret_config.domain_key_path,
@@ -72,11 +72,11 @@ test("a restart that failed, and what it went back to as well: resume tries it a
   await rename(key, `${key}.gone`);
   await writeFile(node.configPath, another(good));
   await readUntil(
-    () => upkeep.board.get("Unheld")?.message ?? "",
+    () => upkeep.board.get("NotPaused")?.message ?? "",
     (message) => message.includes("One more restart did not help"),
     50_000,
   );
-  await upkeep.reason("RpcAnswering", "Refused");
+  await upkeep.reason("RpcResponding", "ConnectionRefused");
   await rename(`${key}.gone`, key);
   const printed: string[] = [];
   const output = {
@@ -88,13 +88,13 @@ test("a restart that failed, and what it went back to as well: resume tries it a
   expect(printed.join("")).toMatch(
     /is lifted\. It was: .*\nWhat failed is tried again: a restart of the node \(.*\)\.\n$/s,
   );
-  const running = await upkeep.reason("RestartSettled", "Running");
+  const running = await upkeep.reason("NoRestartPending", "Running");
   expect(running.message).toMatch(
     /^(Restarting the node: gatehouse resume was run, so what failed is tried again: |The node is being restarted)/,
   );
-  await upkeep.reason("RpcAnswering", "Answering", 30_000);
-  await upkeep.reason("RestartSettled", "Idle", 30_000);
-  expect(upkeep.board.get("Unheld")?.reason).toBe("NoHold");
+  await upkeep.reason("RpcResponding", "Responding", 30_000);
+  await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
+  expect(upkeep.board.get("NotPaused")?.reason).toBe("NotPaused");
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
     expect.stringMatching(
       /^The hold is lifted: gatehouse resume was run\. What failed is tried again: a restart of the node/,
@@ -123,10 +123,10 @@ test("a sidecar killed in the middle of a restart, node.conf left half written b
     { ...patient, ...stop, GATEHOUSE_SIDECAR_NODE_VERSION: version },
     { stateDirectory },
   );
-  await upkeep.reason("RpcAnswering", "Answering", 40_000);
-  await upkeep.reason("RestartSettled", "Idle", 40_000);
+  await upkeep.reason("RpcResponding", "Responding", 40_000);
+  await upkeep.reason("NoRestartPending", "NoRestart", 40_000);
   expect(await readFile(node.configPath, "utf8")).toBe(last);
-  expect(upkeep.board.get("Unheld")?.reason).toBe("NoHold");
+  expect(upkeep.board.get("NotPaused")?.reason).toBe("NotPaused");
   expect(upkeep.events.list().filter(({ kind }) => kind === "hold" || kind === "roll-back")).toEqual([]);
 });
 
@@ -145,14 +145,14 @@ test.each([
   const { node, good } = await startDesiredNode();
   await using _node = node;
   await using upkeep = await runUpkeep(node, patient);
-  await upkeep.reason("RestartSettled", "Idle");
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   await writeFile(node.configPath, edit(good));
-  const { message } = await upkeep.reason("RestartSettled", "EditRefused");
+  const { message } = await upkeep.reason("NoRestartPending", "EditRejected");
   expect(message).toMatch(words);
   expect(message).toContain("The node runs on with what it has read. Correct node.conf;");
-  expect(upkeep.board.get("RpcAnswering")?.reason).toBe("Answering");
+  expect(upkeep.board.get("RpcResponding")?.reason).toBe("Responding");
   await writeFile(node.configPath, good);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(upkeep.events.list().filter(({ kind }) => kind === "restart")).toEqual([]);
 });

@@ -20,11 +20,11 @@ test("a hand edit that only moves the data or a key elsewhere is gone back from 
   const { node, stateDirectory, good } = await startDesiredDevnet();
   await using _ = node;
   await using upkeep = await runUpkeep(node, patient, { stateDirectory });
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const elsewhere = bad(good).replace(/"storage_data_path": "[^"]*"/, '"storage_data_path": "../elsewhere"');
   await writeFile(node.configPath, elsewhere);
   await readUntil(
-    () => upkeep.board.get("Unheld")?.message ?? "",
+    () => upkeep.board.get("NotPaused")?.message ?? "",
     (message) => message.includes("After one more restart it is back."),
     50_000,
   );
@@ -36,10 +36,10 @@ test("what was edited after the node's start is not taken for what it runs with,
   await using _ = node;
   await writeFile(node.configPath, another(good));
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
-  const { message } = await upkeep.reason("RollBackReady", "Assumed");
+  const { message } = await upkeep.reason("RollbackReady", "Assumed");
   expect(message).toContain("Whether the node had started with it is not known: it changed after the node's start");
   await node.restart();
-  await upkeep.reason("RollBackReady", "Kept", 40_000);
+  await upkeep.reason("RollbackReady", "Ready", 40_000);
   const edited = another(another(good));
   await writeFile(node.configPath, edited);
   await waitForRestarts(upkeep, 1);
@@ -55,11 +55,11 @@ test("a change that restart.checkCommand refuses is not restarted for", async ()
     ...patient,
     GATEHOUSE_SIDECAR_RESTART_CHECK_COMMAND: JSON.stringify(["sh", "-c", `! grep -n 'a text' ${node.configPath} >&2`]),
   });
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   await writeFile(node.configPath, bad(good));
-  const { message } = await upkeep.reason("RestartSettled", "EditRefused");
+  const { message } = await upkeep.reason("NoRestartPending", "EditRejected");
   expect(message).toMatch(/restart\.checkCommand refuses it: sh exited with status 1: \d+:.*a text/);
-  expect(upkeep.board.get("RpcAnswering")?.reason).toBe("Answering");
+  expect(upkeep.board.get("RpcResponding")?.reason).toBe("Responding");
 });
 
 test("a sidecar that is told to stop while the node's stop takes long starts the node first", async () => {
@@ -82,7 +82,7 @@ test("a sidecar that is told to stop while the node's stop takes long starts the
     GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
     GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
   });
-  await waitForReason(sidecar.urls["sidecar"], "RestartSettled", "Idle");
+  await waitForReason(sidecar.urls["sidecar"], "NoRestartPending", "NoRestart");
   await writeFile(node.configPath, another(good));
   await readUntil(() => existsSync(stopped), Boolean, 30_000);
   expect(await sidecar.end("SIGTERM", 40_000)).toBe(0);

@@ -55,7 +55,7 @@ async function startSidecar(env: Readonly<Record<string, string>>) {
   };
   return {
     condition,
-    rpc: () => condition("RpcAnswering"),
+    rpc: () => condition("RpcResponding"),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -86,7 +86,7 @@ test.skipIf(nameServer === undefined)(
     );
     const before = node.looks();
     await until("the node is queried ten times more", withinMs, () => node.looks() >= before + 10);
-    expect(await sidecar.rpc()).toMatchObject({ reason: "Answering" });
+    expect(await sidecar.rpc()).toMatchObject({ reason: "Responding" });
   },
 );
 
@@ -94,7 +94,7 @@ test.skipIf(nameServer === undefined)(`a node whose name nobody resolves is not 
   await using sidecar = await startSidecar({ GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://unknown-node.test:18100" });
   const said = await until("the sidecar has looked", generousMs, async () => {
     const rpc = await sidecar.rpc();
-    return rpc?.reason === "NameUnresolved" ? rpc : undefined;
+    return rpc?.reason === "NameNotResolved" ? rpc : undefined;
   });
   expect(said.message).toContain("the name unknown-node.test can't be resolved: no name server answers.");
 });
@@ -108,15 +108,15 @@ test.skipIf(nameServer === undefined)(
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: "ws://unknown-socket.test:18200",
       GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "400",
     });
-    const condition = await until("the sidecar has looked", generousMs, () => sidecar.condition("WebSocketAnswering"));
+    const condition = await until("the sidecar has looked", generousMs, () => sidecar.condition("WebSocketResponding"));
     expect(condition.message).toMatch(/^the name unknown-socket.test can't be resolved: no name server answers\. /);
     const reasons = new Set<string | undefined>();
     const before = node.looks();
     await until("the node is looked at for some seconds", withinMs, async () => {
-      reasons.add((await sidecar.condition("WebSocketAnswering"))?.reason);
+      reasons.add((await sidecar.condition("WebSocketResponding"))?.reason);
       return node.looks() >= before + 10;
     });
-    expect(reasons).toEqual(new Set(["NameUnresolved"]));
+    expect(reasons).toEqual(new Set(["NameNotResolved"]));
   },
 );
 
@@ -141,6 +141,6 @@ test.skipIf(nameServer === undefined)(
     });
     // For both kinds of addresses.
     expect(nameServer?.countAsked("rate-store")).toBeLessThanOrEqual(2);
-    expect(reasons).not.toContain("Hanging");
+    expect(reasons).not.toContain("Unresponsive");
   },
 );

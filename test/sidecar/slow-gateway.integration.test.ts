@@ -68,7 +68,7 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
   const messages = events.slice(0, events.length - eventsBefore).map(({ message }) => message);
   expect(messages.filter((line) => !line.startsWith("GatewayResponsive"))).toEqual([]);
   expect(await node.starts()).toBe(starts);
-  const late = /^gatehouse_event_loop_late_seconds_total (\S+)/m.exec((await read("/metrics")).text)?.[1];
+  const late = /^gatehouse_event_loop_delay_seconds_total (\S+)/m.exec((await read("/metrics")).text)?.[1];
   expect(Number(late)).toBeGreaterThan((rounds * stoppedMs) / 1_000 - (rounds + 1) / 2);
   // Ten seconds after: a short run leaves it to the test of `watchEventLoop`.
   if (isLong) await until("it is on time again", generousMs, async () => (await responsive())?.reason === "Responsive");
@@ -124,13 +124,13 @@ test("a gateway whose node was away for longer is not to blame at the moment in 
     const { conditions } = (await (await fetch(`${sidecar}/status`)).json()) as Status;
     return conditions.find(({ type }) => type === "GatewayServing")?.reason;
   };
-  await until("its node is unfit", generousMs, async () => (await serving()) === "NodeUnfit");
+  await until("its node is unfit", generousMs, async () => (await serving()) === "NodeUnhealthy");
   await sleep(blamedAfterMs);
   isAway = false;
   const changed = await until("something else is said", generousMs, async () => {
     const reason = await serving();
-    return reason !== "NodeUnfit" && reason;
+    return reason !== "NodeUnhealthy" && reason;
   });
-  expect(changed).toBe("HeadAwaited");
+  expect(changed).toBe("WaitingForHead");
   await until("it is to blame in the end", generousMs, async () => (await serving()) === "NoHead");
 });

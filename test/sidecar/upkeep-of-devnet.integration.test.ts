@@ -32,13 +32,13 @@ test.each(takeSlice(versions, versions.length))(
       (messages) => messages.some((message) => message.startsWith("The node is back and advances after")),
       40_000,
     );
-    await upkeep.reason("AutoPruneOn", "On", 20_000);
-    await upkeep.reason("ConfigCurrent", "AsDesired");
-    await upkeep.reason("WebSocketAnswering", "Answering", 20_000);
-    await upkeep.reason("RestartSettled", "Idle", 20_000);
-    expect(upkeep.board.get("VersionAgreed")).toMatchObject({ status: "True" });
+    await upkeep.reason("AutoPruneEnabled", "Enabled", 20_000);
+    await upkeep.reason("ConfigReconciled", "Reconciled");
+    await upkeep.reason("WebSocketResponding", "Responding", 20_000);
+    await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
+    expect(upkeep.board.get("VersionConsistent")).toMatchObject({ status: "True" });
     const config = JSON.parse(await readFile(node.configPath, "utf8")) as { chain: { monitor_config: object } };
     expect(config.chain.monitor_config).toMatchObject({ [key]: true });
-    expect(upkeep.board.get("Unheld")?.reason).toBe("NoHold");
+    expect(upkeep.board.get("NotPaused")?.reason).toBe("NotPaused");
   },
 );

@@ -57,12 +57,14 @@ async function answer({ source, snapshot, killAt: step }: UpgradeProcessRequest)
   const { upgrade } = control.look();
   const reason = (type: ConditionType) => upkeep.board.get(type)?.reason;
   const isRight =
-    reason("ConfigCurrent") === "AsDesired" && reason("RestartSettled") === "Idle" && reason("AutoPruneOn") === "On";
+    reason("ConfigReconciled") === "Reconciled" &&
+    reason("NoRestartPending") === "NoRestart" &&
+    reason("AutoPruneEnabled") === "Enabled";
   const state: UpgradeProcessState = {
-    isRight: isRight && reason("DataSound") === "Sound",
-    isKept: reason("RollBackReady") === "Kept",
+    isRight: isRight && reason("DataIntact") === "Intact",
+    isKept: reason("RollbackReady") === "Ready",
     problems,
-    data: reason("DataSound"),
+    data: reason("DataIntact"),
     restoreStarts: countRestoreStarts(),
     isHeld: upkeep.state.hold.get() !== undefined,
     stage: upgrade?.stage,

@@ -14,7 +14,7 @@ export type UpgradeProcessState = Readonly<{
   isKept: boolean;
   /** Reasons for which a requested upgrade was refused. */
   problems: readonly string[];
-  /** Reason of the condition `DataSound`. */
+  /** Reason of the condition `DataIntact`. */
   data: string | undefined;
   /** Starts for restores that the budget was charged with. */
   restoreStarts: number;

@@ -30,9 +30,10 @@ await new Promise<void>((resolve) => process.once("disconnect", () => resolve())
 
 async function answer(killAt: number | undefined): Promise<void> {
   if (killAt !== undefined) await armKillPoint(killAt);
-  const isSettled = getReason("RestartSettled") === (driver === "none" ? "NoDriver" : "Idle");
+  const isSettled = getReason("NoRestartPending") === (driver === "none" ? "NoDriver" : "NoRestart");
   const state: UpkeepProcessState = {
-    isRight: getReason("ConfigCurrent") === "AsDesired" && (isSettled || getReason("RestartSettled") === "Idle"),
+    isRight:
+      getReason("ConfigReconciled") === "Reconciled" && (isSettled || getReason("NoRestartPending") === "NoRestart"),
     corrections: await readMetric("gatehouse_node_config_corrections_total"),
     restarts: await readMetric("gatehouse_node_restarts_total"),
     isRestarting: upkeep.state.restartInFlight.get() !== undefined,

@@ -9,7 +9,7 @@ export type UpkeepRequest = Readonly<{ killAt?: number; command?: "resume" | "re
 
 /** State of the node as its upkeep sees it. */
 export type UpkeepProcessState = Readonly<{
-  /** node.conf is as desired, and no restart that could be made is due. */
+  /** node.conf matches the desired configuration, and no restart that could be made is due. */
   isRight: boolean;
   /** Since the process started. */
   corrections: number;

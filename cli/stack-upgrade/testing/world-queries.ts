@@ -12,7 +12,7 @@ export function createWorldQueries({ state, newVersion, time, meet }: WorldParts
       const isQuiet = time.clock.monotonicMs() < state.nodeStartedMs + state.quietMs;
       const answers = node?.running === true && !(isNew && newVersion === "silent") && !isQuiet;
       const binaryVersion = isNew && newVersion !== "another version" ? "0.17.0" : "0.16.2";
-      const types = ["RpcAnswering", "ConfigCurrent", "RestartSettled", "VersionAgreed"];
+      const types = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"];
       const said: SidecarStatus = {
         node: { answers, height: 101 + state.looks, ...(newVersion === "reports no version" ? {} : { binaryVersion }) },
         conditions: types.map((type) => ({ type, status: answers ? "True" : "False", reason: "Said", message: type })),

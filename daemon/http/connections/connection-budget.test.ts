@@ -225,7 +225,7 @@ describe("one address", () => {
     await soon(() => budget.state().open === 5);
     await answered(port, "127.0.2.1");
     expect(await budget.metrics.metrics()).toContain(
-      'gatehouse_connections_refused_total{listener="public",reason="address"} 1',
+      'gatehouse_connections_rejected_total{listener="public",reason="address"} 1',
     );
     expect(budget.state().fullForMs).toBeUndefined();
   });
@@ -251,7 +251,7 @@ describe("one address", () => {
     now = 500;
     await answered(port, "127.0.2.1");
     expect(await budget.metrics.metrics()).toContain(
-      'gatehouse_connections_refused_total{listener="public",reason="rate"} 1',
+      'gatehouse_connections_rejected_total{listener="public",reason="rate"} 1',
     );
   });
 });

@@ -33,7 +33,7 @@ export function createConnectionMetrics(registry: Registry, { open, most }: Show
     },
   });
   const refused = new Counter({
-    name: "gatehouse_connections_refused_total",
+    name: "gatehouse_connections_rejected_total",
     help: "Connections that were closed unserved. full: no room for any; address: too many of one address; rate: one address made too many a second, unanswered.",
     labelNames: ["listener", "reason"],
     registers,

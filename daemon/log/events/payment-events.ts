@@ -28,7 +28,7 @@ export const paymentEvents = {
   "payment-refused": {
     level: "info",
     means: "A payment is not good for what is sold; `gatehouse.reason` says why.",
-    runbook: "refusals-unusual",
+    runbook: "rejections-unusual",
   },
   "delivery-broken": {
     level: "warn",
@@ -89,7 +89,7 @@ export const paymentEvents = {
     level: "error",
     means: "A payment could not be judged by the facilitator's own fault.",
     act: "Report it as a bug, with the stack.",
-    runbook: "refusals-unusual",
+    runbook: "rejections-unusual",
   },
   "settling-payments": { level: "info", means: "The facilitator is ready to settle; signer and network are named." },
   "settlements-taken-up": { level: "info", means: "Settlements that were begun before are followed." },
@@ -177,9 +177,9 @@ export const paymentEvents = {
     means: "The ledger says that a payment is settled, and the node, which is behind, does not have it yet.",
     runbook: "ledger-mismatch",
   },
-  "ledger-not-compared": {
+  "ledger-not-reconciled": {
     level: "warn",
     means: "The ledger can't be compared with the chain; it is tried again.",
-    runbook: "ledger-not-compared",
+    runbook: "ledger-not-reconciled",
   },
 } as const satisfies LogEventTable;

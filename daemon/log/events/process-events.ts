@@ -37,17 +37,17 @@ export const processEvents = {
     act: "Report it as a bug, with the stack.",
     runbook: "gateway-errors-fast",
   },
-  "file-read-again": { level: "info", means: "A file of settings changed and is in force." },
-  "file-refused": {
+  "file-reloaded": { level: "info", means: "A file of settings changed and is in force." },
+  "file-rejected": {
     level: "error",
     means: "A file of settings changed and can't be used; what was read before stays in force.",
-    runbook: "file-refused",
+    runbook: "file-rejected",
   },
   "file-not-watched": {
     level: "error",
     means: "The system gives no events for a file of settings; it is looked at every few seconds instead.",
     act: "Raise the system's limit of inotify watches.",
-    runbook: "file-refused",
+    runbook: "file-rejected",
   },
   "change-made": {
     level: "info",
@@ -57,7 +57,7 @@ export const processEvents = {
     level: "warn",
     means: "The Docker Engine did not answer a call that the engine proxy let through.",
     act: "Look at the engine: `docker info` on its host.",
-    runbook: "restart-budget-used-up",
+    runbook: "restart-budget-exhausted",
   },
   "engine-call-refused": {
     level: "warn",

@@ -2,23 +2,23 @@ import type { LogEventTable } from "./event-row.ts";
 
 /** Events of a sidecar, `gatehouse restore` and `gatehouse volume-snapshot`. */
 export const upkeepEvents = {
-  "condition-right": {
+  "condition-recovered": {
     level: "info",
     means: "A condition of the node is True again, or Unknown; the message names it.",
   },
-  "condition-wrong": {
+  "condition-failed": {
     level: "warn",
     means: "A condition of the node is False; `gatehouse.condition` says which and why.",
     act: "The status page names the runbook of the condition.",
-    runbook: "not-right",
+    runbook: "condition-false",
   },
-  "upkeep-pass-failed": {
+  "reconcile-failed": {
     level: "error",
     means: "A pass of the upkeep failed; it is tried again.",
     act: "If it returns, nobody looks after the node: report it as a bug, with the stack.",
-    runbook: "not-looked-after",
+    runbook: "reconcile-stopped",
   },
-  "program-output-not-kept": {
+  "program-output-not-saved": {
     level: "warn",
     means:
       "There can be no file for what ops, compose or the node prints: it is lost, and the messages about a failed restart say less.",
@@ -28,9 +28,9 @@ export const upkeepEvents = {
     level: "warn",
     means: "The system gives no events for node.conf; it is read again from time to time.",
     act: "Raise the system's limit of inotify watches, if drift is to be seen at once.",
-    runbook: "not-looked-after",
+    runbook: "reconcile-stopped",
   },
-  "config-not-tidied": {
+  "config-cleanup-failed": {
     level: "warn",
     means: "Temporary files of an earlier run lie next to node.conf and can't be removed.",
     act: "Let the sidecar's user write to the folder of node.conf, or remove them.",
@@ -39,23 +39,23 @@ export const upkeepEvents = {
     level: "warn",
     means: "The configuration that the node was last healthy with can't be read: there is nothing to roll back to.",
     act: "Look at `upkeep.stateDirectory`.",
-    runbook: "not-looked-after",
+    runbook: "reconcile-stopped",
   },
-  "healthy-config-not-kept": {
+  "healthy-config-not-saved": {
     level: "error",
     means:
       "The configuration that the node is healthy with could not be kept: a roll-back would restore an earlier one.",
     act: "Make `upkeep.stateDirectory` writable.",
-    runbook: "not-looked-after",
+    runbook: "reconcile-stopped",
   },
-  "config-before-edit-not-kept": {
+  "config-before-edit-not-saved": {
     level: "warn",
     means: "What node.conf held before somebody changed it could not be kept for comparison.",
     act: "Look at `upkeep.stateDirectory`.",
   },
   "node-moved": { level: "info", means: "The node stands elsewhere than before, by `upkeep.movedFrom`." },
   "old-state-ignored": { level: "info", means: "State in the current directory is not used." },
-  "old-state-taken": { level: "info", means: "The state of an older version was taken over." },
+  "state-migrated": { level: "info", means: "The state of an older version was taken over." },
   "control-not-listening": {
     level: "warn",
     means: "`gatehouse resume`, `restart`, `adopt` and `upgrade` can't reach this sidecar by its socket.",
@@ -66,7 +66,7 @@ export const upkeepEvents = {
     means: "Switching auto-pruning on failed by the sidecar's own fault; it is tried again.",
     runbook: "pruning-off",
   },
-  "node-cli-look-failed": {
+  "node-cli-check-failed": {
     level: "error",
     means: "node_cli could not be queried after a restart or an upgrade; the next regular look follows.",
     runbook: "pruning-off",
@@ -74,23 +74,23 @@ export const upkeepEvents = {
   "restart-failed": {
     level: "error",
     means: "A restart of the node ended by the sidecar's own fault.",
-    act: "See whether the node runs; `gatehouse status` says what the sidecar does next.",
+    act: "Check whether the node runs; `gatehouse status` says what the sidecar does next.",
     runbook: "node-down",
   },
-  "restart-not-survived": {
+  "node-down-after-restart": {
     level: "error",
     means: "The node did not come back after a restart; a roll-back begins.",
-    runbook: "config-held",
+    runbook: "paused",
   },
-  "hold-lifted": { level: "info", means: "The hold after a roll-back is over." },
+  resumed: { level: "info", means: "The hold after a roll-back is over." },
   "plan-changed": { level: "info", means: "The plan that waits for `gatehouse adopt` is another now." },
   "upgrade-stage": { level: "info", means: "An upgrade of the node has come to its next stage." },
-  "upgrade-committed": { level: "info", means: "An upgrade of the node was proved and is over." },
-  "upgrade-withdrawn": {
+  "upgrade-verified": { level: "info", means: "An upgrade of the node was proved and is over." },
+  "upgrade-canceled": {
     level: "info",
     means: "An upgrade of the node was withdrawn while its data were copied; the node was not stopped for it.",
   },
-  "upgrade-not-committed": {
+  "upgrade-not-verified": {
     level: "error",
     means: "An upgrade of the node did not prove itself; `gatehouse.end` says what is there now.",
     runbook: "upgrade-failed",
@@ -119,7 +119,7 @@ export const upkeepEvents = {
   "data-look-failed": {
     level: "error",
     means: "Looking for signs of corrupt data failed by the sidecar's own fault; it is looked again.",
-    runbook: "data-corrupt",
+    runbook: "data-suspect",
   },
   "restore-begun": { level: "info", means: "`gatehouse restore` begins to load its archive." },
   "restore-progress": { level: "info", means: "How far a restore is." },

@@ -46,7 +46,7 @@ export function startLedgerComparison(
     } catch (error) {
       last = last && { ...last, mismatches: undefined };
       log.warn(
-        { event: "ledger-not-compared", err: error, retryInMs: compareIntervalMs },
+        { event: "ledger-not-reconciled", err: error, retryInMs: compareIntervalMs },
         "can't compare the ledger with the chain",
       );
     }

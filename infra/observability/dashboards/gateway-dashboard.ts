@@ -76,7 +76,7 @@ export const gatewayDashboard: Dashboard = {
           description: "What limits refused a second: rate and concurrency are the caller's, overload and memory ours.",
           unit: "reqps",
           queries: [{ expr: rateBy("limit, tier", "gatehouse_gateway_limited_total"), legend: "{{limit}} {{tier}}" }],
-          alerts: ["GatehouseLimiterSaturated", "GatehouseOverloadShed"],
+          alerts: ["GatehouseLimiterSaturated", "GatehouseOverloaded"],
         },
         {
           title: "Calls under way and waiting",
@@ -84,19 +84,19 @@ export const gatewayDashboard: Dashboard = {
           unit: "short",
           queries: [
             perInstance("gatehouse_gateway_calls_in_flight", "under way"),
-            perInstance("gatehouse_gateway_calls_waiting", "waiting"),
+            perInstance("gatehouse_gateway_calls_queued", "waiting"),
           ],
-          alerts: ["GatehouseOverloadShed"],
+          alerts: ["GatehouseOverloaded"],
         },
         {
           title: "Bytes held",
           description: "What is held for clients, and what the cache holds of it.",
           unit: "bytes",
           queries: [
-            perInstance("gatehouse_gateway_held_bytes", "held"),
+            perInstance("gatehouse_gateway_buffered_bytes", "paused"),
             perInstance("gatehouse_gateway_cache_bytes", "cache"),
           ],
-          alerts: ["GatehouseOverloadShed"],
+          alerts: ["GatehouseOverloaded"],
         },
         {
           title: "Where reads are answered",
@@ -116,7 +116,7 @@ export const gatewayDashboard: Dashboard = {
           unit: "cps",
           queries: [
             {
-              expr: rateBy("listener, reason", "gatehouse_connections_refused_total"),
+              expr: rateBy("listener, reason", "gatehouse_connections_rejected_total"),
               legend: "{{listener}} {{reason}}",
             },
           ],
@@ -132,7 +132,7 @@ export const gatewayDashboard: Dashboard = {
           description: "1 while the gateway's WebSocket to the node is open.",
           unit: "bool_yes_no",
           kind: "stat",
-          queries: [perInstance("gatehouse_gateway_link_open")],
+          queries: [perInstance("gatehouse_gateway_upstream_connected")],
           alerts: ["GatehouseGatewayLinkLost"],
         },
         {

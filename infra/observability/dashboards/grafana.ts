@@ -14,8 +14,8 @@ const usualHeight = 8;
 const rightWrong = {
   type: "value",
   options: {
-    "1": { text: "right", color: "green", index: 0 },
-    "0": { text: "wrong", color: "red", index: 1 },
+    "1": { text: "healthy", color: "green", index: 0 },
+    "0": { text: "degraded", color: "red", index: 1 },
     "-1": { text: "not known", color: "gray", index: 2 },
   },
 };

@@ -60,7 +60,7 @@ export const paymentsDashboard: Dashboard = {
           queries: [
             { expr: rateBy("outcome", "gatehouse_facilitator_verify_duration_seconds_count"), legend: "{{outcome}}" },
           ],
-          alerts: ["GatehouseRefusalsUnusual"],
+          alerts: ["GatehouseRejectionsUnusual"],
         },
         {
           title: "Settlements by outcome",
@@ -105,7 +105,7 @@ export const paymentsDashboard: Dashboard = {
             "Settlements that the ledger says are settled and the chain does not have, found in the last hour.",
           unit: "short",
           queries: [perInstance("gatehouse_facilitator_ledger_mismatches")],
-          alerts: ["GatehouseLedgerMismatch", "GatehouseLedgerNotCompared"],
+          alerts: ["GatehouseLedgerMismatch", "GatehouseLedgerNotReconciled"],
         },
         {
           title: "Requests to the chain's node",
@@ -172,7 +172,7 @@ export const paymentsDashboard: Dashboard = {
           unit: "bool_yes_no",
           kind: "stat",
           width: 6,
-          queries: [perInstance("gatehouse_facilitator_settler")],
+          queries: [perInstance("gatehouse_facilitator_leader")],
           alerts: ["GatehouseFacilitatorNoLeader"],
         },
       ],

@@ -66,7 +66,7 @@ const budgets: readonly Alert[] = [
     severity: "critical",
     summary: "{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} failed within five minutes.",
     description:
-      "At this rate the error budget of a month is gone within two days. See whether the node of {{ $labels.instance }} answers.",
+      "At this rate the error budget of a month is gone within two days. Check whether the node of {{ $labels.instance }} answers.",
   },
   {
     name: "GatehouseGatewayErrorsSlow",
@@ -76,7 +76,7 @@ const budgets: readonly Alert[] = [
     summary:
       "{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} failed within half an hour, and for hours.",
     description:
-      "At this rate the error budget of a month is gone within five days. See which methods of {{ $labels.instance }} fail.",
+      "At this rate the error budget of a month is gone within five days. Check which methods of {{ $labels.instance }} fail.",
   },
   {
     name: "GatehouseGatewayLatencyFast",
@@ -85,7 +85,7 @@ const budgets: readonly Alert[] = [
     severity: "critical",
     summary: `{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} took longer than ${slowAfterSeconds} s within five minutes.`,
     description:
-      "Callers of {{ $labels.instance }} wait. See whether the node is slow or the gateway itself (GatewayResponsive).",
+      "Callers of {{ $labels.instance }} wait. Check whether the node is slow or the gateway itself (GatewayResponsive).",
   },
   {
     name: "GatehouseGatewayLatencySlow",
@@ -93,7 +93,7 @@ const budgets: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary: `{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} took longer than ${slowAfterSeconds} s within half an hour, and for hours.`,
-    description: "Callers of {{ $labels.instance }} wait more than they should. See which methods are slow.",
+    description: "Callers of {{ $labels.instance }} wait more than they should. Check which methods are slow.",
   },
 ];
 
@@ -103,7 +103,7 @@ const callLimits = ["rate", "concurrency"] as const satisfies readonly LimitName
 const limits: readonly Alert[] = [
   {
     name: "GatehouseGatewayLinkLost",
-    expr: `${series("gatehouse_gateway_link_open")} == 0 unless on (job, instance) ${series("gatehouse_node_up")} == 0`,
+    expr: `${series("gatehouse_gateway_upstream_connected")} == 0 unless on (job, instance) ${series("gatehouse_node_up")} == 0`,
     for: "3m",
     severity: "warning",
     summary: "The gateway {{ $labels.instance }} has no WebSocket to its node ({{ $value }} links).",
@@ -123,7 +123,7 @@ const limits: readonly Alert[] = [
       "Callers of tier {{ $labels.tier }} want more than it gives. Find who sends the most, then raise the tier's limits or give that caller a key.",
   },
   {
-    name: "GatehouseOverloadShed",
+    name: "GatehouseOverloaded",
     expr: `sum without (limit, tier) (rate(${series("gatehouse_gateway_limited_total", { limit: { in: overloadLimits } })}[5m])) > 0`,
     for: "10m",
     severity: "warning",

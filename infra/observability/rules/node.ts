@@ -4,8 +4,8 @@ import { condition, series, shownReason, unknownFor, wrongFor } from "../series.
 const sameTarget = "on (job, instance)";
 const up = series("gatehouse_node_up");
 const free = series("gatehouse_node_disk_free_bytes");
-const upgrading = `${unknownFor("UpgradeProved", "Upgrading")} == 1`;
-const restarting = `${wrongFor("RestartSettled", "Running", "Settling")} == 1`;
+const upgrading = `${unknownFor("UpgradeVerified", "Upgrading")} == 1`;
+const restarting = `${wrongFor("NoRestartPending", "Running", "Settling")} == 1`;
 
 /** Days ahead for which the disk has to have room. */
 const diskDays = 4;
@@ -18,7 +18,7 @@ const serving: readonly Alert[] = [
     expr: `((${up} == 0 unless ${sameTarget} ${restarting}) or (max_over_time(${up}[20m]) == 0 and ${up} offset 20m == 0)) unless ${sameTarget} ${upgrading}`,
     for: "3m",
     severity: "critical",
-    summary: `The node behind {{ $labels.instance }} does not answer ({{ $value }} of 1): ${shownReason("RpcAnswering")}.`,
+    summary: `The node behind {{ $labels.instance }} does not answer ({{ $value }} of 1): ${shownReason("RpcResponding")}.`,
     description:
       "Calls to the gateway of {{ $labels.instance }} fail. Ask the sidecar's page for the cause, then look at the node's process and its log.",
   },
@@ -33,22 +33,22 @@ const serving: readonly Alert[] = [
   },
   {
     name: "GatehouseNodeBehind",
-    expr: `${series("gatehouse_node_lag_blocks")} and ${sameTarget} ${condition("HeightCurrent")} == 0`,
+    expr: `${series("gatehouse_node_lag_blocks")} and ${sameTarget} ${condition("NodeSynced")} == 0`,
     for: "10m",
     severity: "warning",
     summary: "The node behind {{ $labels.instance }} is {{ $value }} blocks behind the references.",
     description:
-      "Callers of {{ $labels.instance }} read old state. See whether the lag shrinks (the node catches up) or grows (too little disk, CPU or peers).",
+      "Callers of {{ $labels.instance }} read old state. Check whether the lag shrinks (the node catches up) or grows (too little disk, CPU or peers).",
   },
 ];
 
 const pruning: readonly Alert[] = [
   {
     name: "GatehousePruningOff",
-    expr: `${condition("AutoPruneOn")} == 0`,
+    expr: `${condition("AutoPruneEnabled")} == 0`,
     for: "15m",
     severity: "warning",
-    summary: `Auto-pruning of the node behind {{ $labels.instance }} is not as the settings want it ({{ $value }} of 1): ${shownReason("AutoPruneOn")}.`,
+    summary: `Auto-pruning of the node behind {{ $labels.instance }} is not as the settings want it ({{ $value }} of 1): ${shownReason("AutoPruneEnabled")}.`,
     description:
       "The disk of {{ $labels.instance }} fills without pruning. The sidecar tries on by itself; its page says what node_cli answered.",
   },
@@ -76,15 +76,15 @@ const disk: readonly Alert[] = [
   },
   {
     name: "GatehouseDiskSpaceLow",
-    expr: `${free} and ${sameTarget} ${condition("DiskSpaceLeft")} == 0`,
+    expr: `${free} and ${sameTarget} ${condition("DiskSpaceSufficient")} == 0`,
     for: "5m",
     severity: "critical",
-    summary: `The data disk of the node behind {{ $labels.instance }} has {{ $value | humanize1024 }}B left: ${shownReason("DiskSpaceLeft")}.`,
+    summary: `The data disk of the node behind {{ $labels.instance }} has {{ $value | humanize1024 }}B left: ${shownReason("DiskSpaceSufficient")}.`,
     description: "A node of {{ $labels.instance }} without room stops and may damage its data. Make room now.",
   },
   {
-    name: "GatehouseVolumeAtCeiling",
-    expr: `${series("gatehouse_volume_requested_bytes")} and ${sameTarget} ${wrongFor("VolumeLargeEnough", "AtCeiling")} == 1`,
+    name: "GatehouseVolumeAtMaxSize",
+    expr: `${series("gatehouse_volume_requested_bytes")} and ${sameTarget} ${wrongFor("VolumeSizeSufficient", "AtMaxSize")} == 1`,
     for: "10m",
     severity: "warning",
     summary:

@@ -3,9 +3,9 @@ import { series } from "../series.ts";
 
 const sameTarget = "on (job, instance)";
 const balance = series("gatehouse_facilitator_signer_balance_native");
-const settler = series("gatehouse_facilitator_settler");
+const settler = series("gatehouse_facilitator_leader");
 const mismatches = series("gatehouse_facilitator_ledger_mismatches");
-const compared = series("gatehouse_facilitator_ledger_compared_timestamp_seconds");
+const compared = series("gatehouse_facilitator_ledger_reconciled_timestamp_seconds");
 const pending = series("gatehouse_facilitator_settlements_pending");
 const oldest = series("gatehouse_facilitator_oldest_settlement_seconds");
 const settled = series("gatehouse_facilitator_settle_duration_seconds_count", { outcome: "settled" });
@@ -91,7 +91,7 @@ const alerts: readonly Alert[] = [
       "What was sold for them at {{ $labels.instance }} was not paid, unless the facilitator's node is behind or lost data. Its log names them and says if the node is behind; ask another node for their receipts.",
   },
   {
-    name: "GatehouseLedgerNotCompared",
+    name: "GatehouseLedgerNotReconciled",
     // A time that is not there, or NaN since no look has worked, is no time within the last five minutes.
     expr: `${settler} == 1 unless ${sameTarget} time() - ${compared} < 300`,
     for: "10m",
@@ -102,7 +102,7 @@ const alerts: readonly Alert[] = [
       "Payments that the chain lost would not be noticed at {{ $labels.instance }}. Its log says why the comparison fails: its node, or its ledger's database.",
   },
   {
-    name: "GatehouseRefusalsUnusual",
+    name: "GatehouseRejectionsUnusual",
     expr: `${share("15m")} > 3 * ${share("1d")} and ${share("15m")} > 0.05 and sum by (job, outcome) (increase(${refused}[15m])) >= 10`,
     for: "5m",
     severity: "warning",
@@ -118,7 +118,7 @@ const alerts: readonly Alert[] = [
     severity: "critical",
     summary: "No replica of the facilitator {{ $labels.job }} settles ({{ $value }} leaders).",
     description:
-      "Payments at {{ $labels.job }} are verified and none is settled. See whether the replicas reach PostgreSQL, and who holds the lease.",
+      "Payments at {{ $labels.job }} are verified and none is settled. Check whether the replicas reach PostgreSQL, and who holds the lease.",
   },
 ];
 

@@ -29,7 +29,7 @@ const alerts: readonly Alert[] = [
     severity: "critical",
     summary: "The sidecar {{ $labels.instance }} of job {{ $labels.job }} is gone.",
     description:
-      "The gateway in front of the node does not serve, and no other alert of job {{ $labels.job }} can fire. See whether its process or container runs.",
+      "The gateway in front of the node does not serve, and no other alert of job {{ $labels.job }} can fire. Check whether its process or container runs.",
   },
   {
     name: "GatehouseServiceDown",
@@ -51,8 +51,8 @@ const alerts: readonly Alert[] = [
       "Payments are refused as not yet valid or expired, and times in logs mislead. Synchronise the clock of {{ $labels.instance }}, or Prometheus's.",
   },
   {
-    name: "GatehouseFileRefused",
-    expr: `${series("gatehouse_file_in_force")} == 0`,
+    name: "GatehouseFileRejected",
+    expr: `${series("gatehouse_file_loaded")} == 0`,
     for: "2m",
     severity: "warning",
     summary:

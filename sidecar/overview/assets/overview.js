@@ -5,10 +5,10 @@ import { refreshTimes, timeElement, timeOfDay } from "./times.js";
 const intervalMs = 2_000;
 const timeoutMs = 5_000;
 
-const iconNames = { down: "wrong", wrong: "warning", waiting: "held" };
+const iconNames = { down: "degraded", degraded: "warning", waiting: "paused" };
 
 /** What needs a person first. */
-const order = ["held", "down", "stale", "wrong", "waiting", "working", "unknown", "right"];
+const order = ["paused", "down", "stale", "degraded", "waiting", "working", "unknown", "healthy"];
 
 function card({ name, page }) {
   return element(
@@ -34,10 +34,10 @@ function update(made, { level, state, cause, since, beganEarlier, page, answers,
 }
 
 function summaryOf(targets) {
-  const right = targets.filter(({ level }) => level === "right").length;
+  const right = targets.filter(({ level }) => level === "healthy").length;
   const rest = targets.length - right;
-  if (rest === 0) return right === 1 ? "It is right." : `All ${right} are right.`;
-  return `${rest} of ${targets.length} ${rest === 1 ? "is" : "are"} not right.`;
+  if (rest === 0) return right === 1 ? "It is healthy." : `All ${right} are healthy.`;
+  return `${rest} of ${targets.length} ${rest === 1 ? "is" : "are"} not healthy.`;
 }
 
 function show({ at, targets }) {

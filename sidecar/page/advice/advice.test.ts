@@ -30,17 +30,17 @@ const wrong = Object.entries(conditionReasons).flatMap(([type, { False: reasons 
   ),
 );
 
-/** Reasons of `RestartSettled` at which a person has nothing to do, or that follow from another side that has its steps. */
+/** Reasons of `NoRestartPending` at which a person has nothing to do, or that follow from another side that has its steps. */
 const waits = new Set([
   "Running",
   "Settling",
   "WaitingForWindow",
-  "StateNotKept",
+  "StateNotWritable",
   "Contested",
   "StartRewrites",
-  "Held",
+  "Paused",
   "Observing",
-  "WaitingForAdopt",
+  "WaitingForApproval",
 ]);
 
 test("for whatever can be wrong it says what to do, and there is a runbook", () => {
@@ -48,7 +48,7 @@ test("for whatever can be wrong it says what to do, and there is a runbook", () 
   const silent = wrong
     .filter((one) => listSteps(one, here).length === 0)
     .map(({ type, reason }) => `${type} ${reason}`);
-  expect(silent).toEqual([...waits].map((reason) => `RestartSettled ${reason}`));
+  expect(silent).toEqual([...waits].map((reason) => `NoRestartPending ${reason}`));
   const runbooks = readRunbooks();
   expect(wrong.map(findRunbook).filter((name) => !runbooks.has(name))).toEqual([]);
 });
@@ -60,10 +60,10 @@ function adviseOnConfig(reason: string): string {
 }
 
 test("nobody is told that Gatehouse writes back a node.conf that it never replaces", () => {
-  for (const reason of ["Unreadable", "TooLarge", "NotAFile", "Hanging"]) {
+  for (const reason of ["Unreadable", "TooLarge", "NotAFile", "Unresponsive"]) {
     expect(adviseOnConfig(reason)).toContain("Gatehouse does not replace it");
   }
-  for (const reason of ["Vanished", "Empty", "HalfWritten"]) {
+  for (const reason of ["FileMissing", "Empty", "Truncated"]) {
     expect(adviseOnConfig(reason)).toContain("writes the last good one back");
   }
 });
@@ -100,7 +100,7 @@ test("a node that only the sidecar reaches is queried from where the sidecar is"
 });
 
 test("for a node that hangs it says what this deployment does", () => {
-  const hanging = wrong.find(({ type, reason }) => type === "RpcAnswering" && reason === "TimedOut")!;
+  const hanging = wrong.find(({ type, reason }) => type === "RpcResponding" && reason === "TimedOut")!;
   const lastStep = (driver: string) =>
     listSteps(
       hanging,
@@ -114,8 +114,8 @@ test("for a node that hangs it says what this deployment does", () => {
   expect(lastStep("none")?.command).toBeUndefined();
 });
 
-test.each(["Suspect", "InDoubt"])("for data that are %s it has the whole command of a restore", (reason) => {
-  const found = { type: "DataSound", status: "False", reason, message: "-", since: "" } as Condition;
+test.each(["Suspect", "Inconclusive"])("for data that are %s it has the whole command of a restore", (reason) => {
+  const found = { type: "DataIntact", status: "False", reason, message: "-", since: "" } as Condition;
   const last = (env: Readonly<Record<string, string>>) => {
     const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/srv/node", ...env } });
     const facts = { statusUrl: "http://127.0.0.1:9600", ops: undefined, configPath: undefined };
@@ -129,7 +129,7 @@ test.each(["Suspect", "InDoubt"])("for data that are %s it has the whole command
 });
 
 test("a node of another chain has a runbook that says so", () => {
-  const name = findRunbook({ type: "ChainIdExpected", reason: "AnotherChain" });
+  const name = findRunbook({ type: "ChainIdMatches", reason: "WrongChain" });
   expect(readRunbooks().get(name)).toContain("chain id");
 });
 

@@ -12,6 +12,6 @@ const lookFailed = step(
 
 /** Lists the steps for a condition. */
 export function listSteps(cause: Condition, deployment: Deployment): readonly Step[] {
-  if (cause.reason === "LookFailed") return [lookFailed];
+  if (cause.reason === "CheckFailed") return [lookFailed];
   return advice[cause.type]?.(cause, deployment) ?? [];
 }

@@ -3,32 +3,32 @@ import { step } from "./step.ts";
 
 /** Advice on the node's process and its chain. */
 export const nodeAdvice: AdviceTable = {
-  RpcAnswering: ({ reason }, { showProcess, showLog, start, queryRpc, restartsHung }) => {
-    if (reason === "Refused") {
+  RpcResponding: ({ reason }, { showProcess, showLog, start, queryRpc, restartsHung }) => {
+    if (reason === "ConnectionRefused") {
       return [
-        step("See whether the node's process runs.", showProcess),
+        step("Check whether the node's process is running.", showProcess),
         step("Read why it ended at the end of its log.", showLog),
         step("Fix that, then start the node.", start),
-        step("See that it answers.", queryRpc),
+        step("Check that it responds.", queryRpc),
       ];
     }
-    if (reason === "Closed") {
+    if (reason === "ConnectionClosed") {
       return [
-        step("See whether the node's process runs: a proxy takes connections for one that does not.", showProcess),
+        step("Check whether the node's process runs: a proxy takes connections for one that does not.", showProcess),
         step("Read the end of its log, and of the proxy's if there is one.", showLog),
-        step("See how it answers you.", queryRpc),
+        step("Query it yourself.", queryRpc),
       ];
     }
     if (reason === "Unreachable") {
       return [
         step("Query it from here: the error is the one that is named above.", queryRpc),
-        step("See whether the node's process runs, and where it listens.", showProcess),
+        step("Check whether the node's process runs, and where it listens.", showProcess),
         step("Fix the network or the firewall in between, or correct the setting node.httpUrl."),
       ];
     }
-    if (reason === "NameUnresolved") {
+    if (reason === "NameNotResolved") {
       return [
-        step("See which name server this host uses, and whether it answers.", "cat /etc/resolv.conf"),
+        step("Check which name server this host uses, and whether it answers.", "cat /etc/resolv.conf"),
         step(
           "Fix the name server, or set node.httpUrl to the node's address. Leave the node alone: no request reached it.",
         ),
@@ -45,12 +45,12 @@ export const nodeAdvice: AdviceTable = {
     }
     return [
       step("Query the node yourself, and see who answers.", queryRpc),
-      step("See which program listens there.", showProcess),
+      step("Check which program listens there.", showProcess),
       step("If the node answers at another address, correct the setting node.httpUrl."),
     ];
   },
-  ChainIdExpected: (_, { queryRpc }) => [
-    step("See which node answers there.", queryRpc),
+  ChainIdMatches: (_, { queryRpc }) => [
+    step("Check which node answers there.", queryRpc),
     step("Correct the setting node.httpUrl, or node.chainId if this is the chain you want."),
   ],
   HeightAdvancing: ({ reason }, { showLog }) => {
@@ -66,18 +66,18 @@ export const nodeAdvice: AdviceTable = {
       ...(reason === "Stalled" ? [] : [step("Set lag.references: then Gatehouse itself tells the two apart.")]),
     ];
   },
-  HeightCurrent: ({ reason }, { showLog, showDisk }) =>
+  NodeSynced: ({ reason }, { showLog, showDisk }) =>
     reason === "Behind"
       ? [
           step("If the lag shrinks, wait: the node is catching up."),
           step("If it grows, look at the disk and the CPU.", showDisk),
           step("Look at the node's peers in its log.", showLog),
         ]
-      : [step("See whether the endpoints of lag.references can be reached from here.")],
-  WebSocketAnswering: ({ reason }) => {
-    if (reason === "NameUnresolved") {
+      : [step("Check whether the endpoints of lag.references can be reached from here.")],
+  WebSocketResponding: ({ reason }) => {
+    if (reason === "NameNotResolved") {
       return [
-        step("See which name server this host uses, and whether it answers.", "cat /etc/resolv.conf"),
+        step("Check which name server this host uses, and whether it answers.", "cat /etc/resolv.conf"),
         step("Fix the name server, or set node.webSocketUrl to the node's address."),
       ];
     }
@@ -87,32 +87,32 @@ export const nodeAdvice: AdviceTable = {
     ];
   },
   GatewayServing: () => [step("Correct the setting node.webSocketUrl, and read the sidecar's own log.")],
-  CallsAnswered: ({ reason }, { showLog, queryRpc }) =>
-    reason === "Shed"
+  CallsSucceeding: ({ reason }, { showLog, queryRpc }) =>
+    reason === "Overloaded"
       ? [
-          step("See whether the gateway itself is slow (GatewayResponsive): then it needs more CPU."),
+          step("Check whether the gateway itself is slow (GatewayResponsive): then it needs more CPU."),
           step("See below which methods and tiers are busy, and lower their limits."),
         ]
       : [
           step("Read the node's log: it answers health checks and fails what callers send.", showLog),
-          step("See how it answers you.", queryRpc),
+          step("Query it yourself.", queryRpc),
           step("Send it one of the calls that the message names, past the gateway, and compare."),
         ],
   GatewayResponsive: () => [
     step("Look at this machine's CPU: another program may take it."),
     step("See below which methods and tiers are busy, and lower their limits."),
   ],
-  DiskSpaceLeft: ({ reason }, { showDisk }) => listDiskSteps(reason === "NotReadable", showDisk),
-  VolumeLargeEnough: () => [step("Raise volume.ceilingGibibytes, or see that pruning advances.")],
-  FileDescriptorsLeft: () => [
+  DiskSpaceSufficient: ({ reason }, { showDisk }) => listDiskSteps(reason === "ReadFailed", showDisk),
+  VolumeSizeSufficient: () => [step("Raise volume.ceilingGibibytes, or see that pruning advances.")],
+  ConnectionsAvailable: () => [
     step("See under Traffic which tier has so many connections, and lower its limit if it is not wanted."),
   ],
-  FilesInForce: () => [
+  FilesLoaded: () => [
     step("Correct the file that the message names. It is read again as you save it."),
     step("Until then, what was read before is in force: don't rely on the change."),
   ],
   PruneAdvancing: (_, { showLog, showDisk }) => [
-    step("See whether the node logs errors about pruning.", showLog),
+    step("Check whether the node logs errors about pruning.", showLog),
     step("See how long the disk lasts.", showDisk),
     step("If the log shows no cause, restart the node once at a quiet time, and see whether the backlog shrinks."),
   ],
@@ -122,7 +122,7 @@ export const nodeAdvice: AdviceTable = {
 function listDiskSteps(isUnreadable: boolean, showDisk: string | undefined): readonly Step[] {
   if (isUnreadable) return [step("Set node.dataPath, or mount the node's data for the sidecar.")];
   return [
-    step("See what is full.", showDisk),
+    step("Find out what is full.", showDisk),
     step("Make room outside of the node's data: old snapshots, rotated logs, core dumps."),
     step("Enlarge the disk. Delete nothing in the node's data directory."),
   ];
@@ -130,7 +130,7 @@ function listDiskSteps(isUnreadable: boolean, showDisk: string | undefined): rea
 
 function listMetricsSteps(reason: string, lint: string | undefined): ReturnType<Advice> {
   if (reason === "PushgatewayUnreachable") {
-    return [step("See whether the Pushgateway runs, and whether pushgateway.url is its address.")];
+    return [step("Check whether the Pushgateway is running, and whether pushgateway.url is its address.")];
   }
   if (reason === "PushesRejected") {
     return [
@@ -145,7 +145,7 @@ function listMetricsSteps(reason: string, lint: string | undefined): ReturnType<
     ];
   }
   return [
-    step("See whether node.conf names the Pushgateway's address and port.", lint),
+    step("Check whether node.conf names the Pushgateway's address and port.", lint),
     step("If it does: the node reads node.conf only at its start. It pushes after its next restart."),
   ];
 }

@@ -1,17 +1,17 @@
 import { step, type AdviceTable } from "./step.ts";
 
 /** Reasons of `ConfigValid` for which what stands at node.conf's place is left to people. */
-const neverReplaced: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "TooLarge", "Hanging"]);
+const neverReplaced: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "TooLarge", "Unresponsive"]);
 
 /** Advice on node.conf, the sidecar's own work, and restarts. */
 export const upkeepAdvice: AdviceTable = {
-  Unheld: (_, { showLog, resume }) => [
+  NotPaused: (_, { showLog, resume }) => [
     step("Read why the restart failed: below, under Changes by Gatehouse, and at the end of the node's log.", showLog),
     step("When the cause is fixed, let Gatehouse act again.", resume),
   ],
-  UpgradeProved: ({ reason }, { showLog, resume, cancelUpgrade }) => {
+  UpgradeVerified: ({ reason }, { showLog, resume, cancelUpgrade }) => {
     if (reason === "Upgrading" || reason === "Preparing") return [];
-    if (reason === "NotBegun") {
+    if (reason === "NotStarted") {
       return [
         step("Fix what is named above, and request the upgrade again."),
         step("Or give it up by upgrade --cancel.", cancelUpgrade),
@@ -25,10 +25,10 @@ export const upkeepAdvice: AdviceTable = {
         : step("Fix what is named, then let Gatehouse go on.", resume),
     ];
   },
-  DataSound: ({ reason }, { showLog, restoreData }) => {
-    if (reason === "NotSeenWell") return [];
-    if (reason === "NotLooked")
-      return [step("Fix what is named above (stat -f, dmesg, mount). Gatehouse looks again by itself.")];
+  DataIntact: ({ reason }, { showLog, restoreData }) => {
+    if (reason === "NeverHealthy") return [];
+    if (reason === "NotInspected")
+      return [step("Fix what is named above (stat -f, dmesg, mount). Gatehouse rechecks automatically.")];
     return [
       step("Read above what speaks against the data, and what is missing to rule out other causes."),
       step("Read the end of the node's log.", showLog),
@@ -41,7 +41,9 @@ export const upkeepAdvice: AdviceTable = {
   ],
   ConfigValid: ({ reason }, { lint }) => [
     step(
-      reason === "Vanished" ? "See who removed node.conf, and write it again." : "See what is wrong with node.conf.",
+      reason === "FileMissing"
+        ? "Find out who removed node.conf, and write it again."
+        : "Check what is wrong with node.conf.",
       lint,
     ),
     step(
@@ -50,9 +52,9 @@ export const upkeepAdvice: AdviceTable = {
         : "Fix it. If nobody does, Gatehouse writes the last good one back at the time that is named above, if one is.",
     ),
   ],
-  ConfigCurrent: (_, { lint }) => [
-    step("See what is wrong with node.conf.", lint),
-    step("Fix what is named above. Gatehouse tries again by itself."),
+  ConfigReconciled: (_, { lint }) => [
+    step("Check what is wrong with node.conf.", lint),
+    step("Fix what is named above. Gatehouse retries automatically."),
   ],
   SoleWriter: ({ reason }, { resume, start }) => {
     if (reason === "StartRewrites") {
@@ -67,39 +69,39 @@ export const upkeepAdvice: AdviceTable = {
       step("Then let Gatehouse resume.", resume),
     ];
   },
-  VersionAgreed: () => [step("Set node.version to the version that runs, or finish the upgrade.")],
-  VersionSufficient: () => [
+  VersionConsistent: () => [step("Set node.version to the version that runs, or finish the upgrade.")],
+  VersionSupported: () => [
     step("Get the release that is named above, and unpack it into its own directory on the node's machine."),
     step("Upgrade the node: gatehouse upgrade <directory>. In a container, change nodeImage and run pulumi up."),
   ],
   NodeCliWorking: () => [
     step("Run node_cli by hand where it is named above. Its place is the setting nodeCli.command."),
   ],
-  AutoPruneOn: ({ reason }) => [
+  AutoPruneEnabled: ({ reason }) => [
     step(
-      reason === "PruneStaysOn"
+      reason === "CannotDisable"
         ? "Auto-pruning can't be switched off again. Set prune.enabled to true."
         : "Fix what is named above. Gatehouse switches pruning on by itself as soon as it can.",
     ),
   ],
-  StateKept: () => [
+  StateWritable: () => [
     step("Make the state directory writable, and free space on its disk. What is in memory is then written."),
   ],
-  UpkeepCurrent: (_, { status }) => [
+  Reconciling: (_, { status }) => [
     step("Fix what is named above; each pass is tried again by itself."),
-    step("If nothing helps, restart the sidecar: the node keeps running. Then look again.", status),
+    step("If nothing helps, restart the sidecar: the node keeps running. Then check again.", status),
   ],
-  RestartSettled: ({ reason }, { start }) => {
+  NoRestartPending: ({ reason }, { start }) => {
     if (reason === "NoDriver") return [step("Restart the node by hand, or set restart.driver.", start)];
     if (reason === "ProgramMissing")
       return [step("Put the program that is named above where the sidecar finds it: it looks again by itself.")];
     if (reason === "BudgetExhausted") return [step("Read below what the restarts were for, and fix that first.")];
-    if (reason === "EditNotJudged")
+    if (reason === "EditNotChecked")
       return [step("Fix the file system that is named above (stat -f, dmesg, mount). The edit is judged then.")];
-    if (reason === "EditRefused" || reason === "ConfigUnusable") return [step("Correct node.conf as named above.")];
+    if (reason === "EditRejected" || reason === "ConfigUnusable") return [step("Correct node.conf as named above.")];
     return [];
   },
-  RollBackReady: (_, { start }) => [
-    step("Restart the node by hand with a node.conf that works; it is kept as soon as the node answers.", start),
+  RollbackReady: (_, { start }) => [
+    step("Restart the node by hand with a node.conf that works; it is kept as soon as the node responds.", start),
   ],
 };

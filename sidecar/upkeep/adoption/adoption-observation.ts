@@ -65,7 +65,7 @@ export function deriveAdoptionConditions(
     return [{ type, status: "True", reason: "Adopted", message }];
   }
   const message = `The sidecar has changed nothing yet, and waits for your approval. ${describePlan(plan)} To let it act, run \`${command("adopt")}\`.`;
-  return [{ type, status: "False", reason: "WaitingForAdopt", message }];
+  return [{ type, status: "False", reason: "WaitingForApproval", message }];
 }
 
 /** Describes a plan in one paragraph. */

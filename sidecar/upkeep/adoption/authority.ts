@@ -19,11 +19,11 @@ export function explainIdle(
   authority: Authority,
   { hold, store, upgrade }: Pick<UpkeepState, "hold" | "store" | "upgrade">,
 ): string | undefined {
-  if (isBetweenVersions({ upgrade })) return "an upgrade is under way (UpgradeProved says how far it is)";
-  if (hold.get() !== undefined) return "a hold is in force (Unheld says how it ends)";
+  if (isBetweenVersions({ upgrade })) return "an upgrade is under way (UpgradeVerified says how far it is)";
+  if (hold.get() !== undefined) return "a hold is in force (NotPaused says how it ends)";
   if (authority === "waits") return "the sidecar waits for your approval (Adopted says for which)";
   if (authority === "observes") return "upkeep.mode is observe";
-  return store.failure() === undefined ? undefined : "the sidecar can't keep its state (StateKept says why)";
+  return store.failure() === undefined ? undefined : "the sidecar can't keep its state (StateWritable says why)";
 }
 
 /** Whether an upgrade has begun to change the node, so that nothing else may. */

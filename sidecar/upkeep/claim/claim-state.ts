@@ -80,7 +80,7 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
       release: () => {
         state.store.flush();
         // One that hangs stays so: its file is not even closed.
-        if (state.store.failure()?.reason !== "Hanging")
+        if (state.store.failure()?.reason !== "Unresponsive")
           state.store.suspend({ reason: "InUse", message: `${directory} is left to the sidecar that takes over.` });
         lock[Symbol.dispose]();
       },
@@ -188,7 +188,7 @@ async function requireLock(
 ): Promise<void> {
   const result = await waitForLock(lock.acquire, signal);
   if (result.ok) return;
-  if (result.reason === "CannotLock") {
+  if (result.reason === "LockFailed") {
     throw new StartupError(`the state directory ${directory} can't be locked ${result.why}.`);
   }
   if (result.reason === "NotOurs") {
@@ -211,7 +211,7 @@ async function requireOnlyWriter({ upkeep }: SidecarSettings, configPath: string
   using lock = createWriterLock(configPath);
   const result = await waitForLock(lock.acquire, signal);
   // A directory that is not there yet, or can't be written, is reported by a condition: it may come to be.
-  if (result.ok || result.reason === "CannotLock") return;
+  if (result.ok || result.reason === "LockFailed") return;
   throw new StartupError(`${result.message} To look on without writing, set GATEHOUSE_SIDECAR_UPKEEP_MODE=observe.`);
 }
 

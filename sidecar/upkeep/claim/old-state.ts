@@ -92,7 +92,7 @@ export async function takeOldState(
   database.prepare("VACUUM INTO ?").run(copy);
   await rename(copy, join(to, upkeepStateFile));
   log.info(
-    { event: "old-state-taken", from, to },
+    { event: "state-migrated", from, to },
     "the state of an older version was taken over from the current directory",
   );
 }

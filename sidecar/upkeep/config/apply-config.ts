@@ -124,7 +124,7 @@ export type CompareConfigDependencies = Readonly<{
 }>;
 
 /**
- * Notes whether node.conf is as desired and whether anybody else writes it; remembers a content that is right. `idle` says why nothing was written.
+ * Notes whether node.conf matches the desired configuration and whether anybody else writes it; remembers a content that is right. `idle` says why nothing was written.
  */
 export async function compareConfig(
   planned: Plan,

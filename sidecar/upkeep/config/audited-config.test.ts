@@ -102,7 +102,7 @@ test("what an editor leaves for a moment is not reported; what stays broken, or 
   expect(await look()).toEqual(["node.conf was removed by somebody else."]);
   writeFileSync(path, '{"chain": {');
   expect(await look({ standsForMs: 100 })).toHaveLength(1);
-  expect((await look())[0]).toBe("node.conf was changed by somebody else, and can't be used (HalfWritten).");
+  expect((await look())[0]).toBe("node.conf was changed by somebody else, and can't be used (Truncated).");
 });
 
 test("a program that writes again and again gets ten lines in ten minutes, and the next one counts the rest", async () => {

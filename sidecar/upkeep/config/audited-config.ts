@@ -86,7 +86,7 @@ export async function reportEdit(
 ): Promise<void> {
   const { contentHash: sha256 } = reading;
   // Nobody knows whether a file that can't be read was changed.
-  if (!reading.ok && sha256 === undefined && reading.problem.reason !== "Vanished") return;
+  if (!reading.ok && sha256 === undefined && reading.problem.reason !== "FileMissing") return;
   const audited = state.auditedConfig.get();
   if (!isDeepStrictEqual(audited, auditedThen)) return;
   const now = { path, sha256 };
@@ -111,7 +111,7 @@ export async function reportEdit(
 function describeChange(reading: ConfigReading, before: Uint8Array | undefined, audited: AuditedConfig): string {
   if (!reading.ok) {
     const { reason } = reading.problem;
-    if (reason === "Vanished") return "node.conf was removed by somebody else";
+    if (reason === "FileMissing") return "node.conf was removed by somebody else";
     return `node.conf was changed by somebody else, and can't be used (${reason})`;
   }
   if (audited.sha256 === undefined) return "node.conf was written by somebody else; it was not there before";

@@ -53,7 +53,7 @@ export type CheckConfigDependencies = Readonly<{
 }>;
 
 /** Problems of a content that no node can have started with. */
-const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["Vanished", "Empty", "NotText", "HalfWritten"]);
+const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["FileMissing", "Empty", "NotText", "Truncated"]);
 
 /**
  * Notes whether node.conf can be used. While it can't, the last good one stays in force; when it has not changed for

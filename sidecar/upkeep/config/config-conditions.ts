@@ -33,9 +33,9 @@ function describeNext(next: Extract<ConfigValidity, { ok: false }>["next"]): str
 /** Reason, as a clause, for leaving node.conf alone while another process has the right to write it. */
 export const locked = "this sidecar may not write it (SoleWriter)";
 
-/** Says whether node.conf is as desired. Pure. */
-export function deriveConfigCurrent(comparison: ConfigComparison): ConditionReport<"ConfigCurrent"> {
-  const type = "ConfigCurrent";
+/** Says whether node.conf matches the desired configuration. Pure. */
+export function deriveConfigCurrent(comparison: ConfigComparison): ConditionReport<"ConfigReconciled"> {
+  const type = "ConfigReconciled";
   if ("notPutBack" in comparison) {
     return { type, status: "False", reason: comparison.notPutBack, message: comparison.message };
   }
@@ -46,7 +46,7 @@ export function deriveConfigCurrent(comparison: ConfigComparison): ConditionRepo
       type,
       status: "False",
       reason: result.reason,
-      message: `node.conf is not as desired, and ${locked}: ${changes}`,
+      message: `node.conf differs from the desired configuration, and ${locked}: ${changes}`,
     };
   }
   if (result?.ok === false && result.reason !== "ChangedMeanwhile") {
@@ -54,13 +54,19 @@ export function deriveConfigCurrent(comparison: ConfigComparison): ConditionRepo
     return { type, status: "False", reason: result.reason, message };
   }
   for (const { reason, message } of planned.problems) {
-    if (reason !== "PruneStaysOn") return { type, status: "False", reason, message: formatSentence(message) };
+    if (reason !== "CannotDisable") return { type, status: "False", reason, message: formatSentence(message) };
   }
   const action = findWrite(planned);
-  if (action === undefined) return { type, status: "True", reason: "AsDesired", message: "node.conf is as desired." };
+  if (action === undefined)
+    return { type, status: "True", reason: "Reconciled", message: "node.conf matches the desired configuration." };
   const why = idle ?? "corrections are slowed down to one a second";
   const list = action.changes.map(describeChange).join("; ");
-  return { type, status: "False", reason: "Drift", message: `node.conf is not as desired, and ${why}: ${list}` };
+  return {
+    type,
+    status: "False",
+    reason: "Drift",
+    message: `node.conf differs from the desired configuration, and ${why}: ${list}`,
+  };
 }
 
 function deriveSoleWriter(
@@ -70,7 +76,7 @@ function deriveSoleWriter(
 ): ConditionReport<"SoleWriter"> {
   const type = "SoleWriter";
   if (other === "none") {
-    return { type, status: "True", reason: "OnlyWriter", message: "Nobody else keeps writing node.conf." };
+    return { type, status: "True", reason: "Uncontested", message: "Nobody else keeps writing node.conf." };
   }
   if (other.kind === "locked")
     return { type, status: "False", reason: "Locked", message: formatSentence(other.message) };

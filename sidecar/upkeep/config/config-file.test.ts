@@ -85,7 +85,7 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
   });
 
   test("that is not there, or a directory", async () => {
-    expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: false, problem: { reason: "Vanished" } });
+    expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: false, problem: { reason: "FileMissing" } });
     await mkdir(path);
     expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: false, problem: { reason: "NotAFile" } });
   });

@@ -54,7 +54,7 @@ function buildFailedReading(path: string, cause: unknown): ConfigReading {
   const { code, message: words } = cause as NodeJS.ErrnoException;
   if (code === "ENOENT" || code === "ENOTDIR") {
     const message = `${path} is not there; write it again, or set node.configPath to where it is.`;
-    return { ok: false, problem: { reason: "Vanished", message } };
+    return { ok: false, problem: { reason: "FileMissing", message } };
   }
   if (code === "ELOOP") return buildNotAFileReading(path, code);
   const message = `${path} can't be read ${explainFailure(path, code ?? words)}`;

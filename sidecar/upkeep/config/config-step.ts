@@ -112,6 +112,6 @@ async function tidyConfig({
     await versions.tidy();
     await tidyAroundConfig(configPath);
   } catch (error) {
-    log.warn({ event: "config-not-tidied", err: error }, "temporary files of an earlier run could not be removed");
+    log.warn({ event: "config-cleanup-failed", err: error }, "temporary files of an earlier run could not be removed");
   }
 }

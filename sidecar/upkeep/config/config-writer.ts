@@ -20,7 +20,7 @@ export type ConfigWrite = Readonly<{
 }>;
 
 /** Reason why node.conf was not written. */
-export type ConfigWriteFailure = "Locked" | "CannotLock" | "ChangedMeanwhile" | "NotKept" | "NotWritten";
+export type ConfigWriteFailure = "Locked" | "LockFailed" | "ChangedMeanwhile" | "BackupFailed" | "WriteFailed";
 
 /** `attributesLost`: why ACLs and extended attributes, if the file had any, are not kept. `copy`: path of the old content's copy. */
 export type ConfigWriteResult = Readonly<
@@ -55,15 +55,19 @@ export async function writeConfig(
   if (!locked.ok) return locked;
   try {
     const before = await readConfigFile(write.path, write.limitBytes);
-    if (!before.ok && before.bytes === undefined && before.problem.reason !== "Vanished") {
-      return { ok: false, reason: "NotKept", message: `${before.problem.message} No copy can be kept, so it stays.` };
+    if (!before.ok && before.bytes === undefined && before.problem.reason !== "FileMissing") {
+      return {
+        ok: false,
+        reason: "BackupFailed",
+        message: `${before.problem.message} No copy can be kept, so it stays.`,
+      };
     }
     const hasContent = before.bytes !== undefined && before.bytes.length > 0;
     const kept = hasContent ? await keepCopy(before.bytes, write.path, versions) : { ok: true as const };
     if (!kept.ok) return kept;
     const target = await resolveLinks(write.path);
     const foreign = await findForeignLink(write.path, target);
-    if (foreign !== undefined) return { ok: false, reason: "NotWritten", message: foreign };
+    if (foreign !== undefined) return { ok: false, reason: "WriteFailed", message: foreign };
     await removeTemporariesOf(target);
     let attributesLost: string | undefined;
     await replaceFile(target, write.content, {
@@ -84,7 +88,7 @@ export async function writeConfig(
       const message = `${write.path} was changed by another writer in the same instant; it is read again.`;
       return { ok: false, reason: "ChangedMeanwhile", message };
     }
-    return { ok: false, reason: "NotWritten", message: `${write.path} can't be written (${explainError(error)}).` };
+    return { ok: false, reason: "WriteFailed", message: `${write.path} can't be written (${explainError(error)}).` };
   }
 }
 
@@ -97,7 +101,7 @@ async function keepCopy(
     return { ok: true, copy: await versions?.keep(bytes) };
   } catch (error) {
     const message = `${path} stays as it is, because no copy of it can be kept in the state directory (${explainError(error)}).`;
-    return { ok: false, reason: "NotKept", message };
+    return { ok: false, reason: "BackupFailed", message };
   }
 }
 

@@ -92,7 +92,7 @@ export async function saveHealthyConfig(
     return true;
   } catch (error) {
     log.error(
-      { event: "healthy-config-not-kept", err: error },
+      { event: "healthy-config-not-saved", err: error },
       "the healthy configuration could not be kept; look at upkeep.stateDirectory",
     );
     return false;
@@ -121,7 +121,7 @@ export async function saveConfigBeforeEdit(
   } catch (error) {
     // The change is judged nevertheless, and a correction keeps the content that it replaces, or is not made.
     log.warn(
-      { event: "config-before-edit-not-kept", err: error },
+      { event: "config-before-edit-not-saved", err: error },
       "what node.conf held before it was changed could not be kept",
     );
   }

@@ -68,7 +68,7 @@ test("a write that fails has one line with the reason, however often it is tried
   const versions = { ...createConfigVersions(directory), keep: () => Promise.reject(new Error("the disk is full")) };
   const sha256 = hashContent(readFileSync(path));
   for (let count = 0; count < 2; count += 1) {
-    expect(await write(sha256, versions)).toMatchObject({ ok: false, reason: "NotKept" });
+    expect(await write(sha256, versions)).toMatchObject({ ok: false, reason: "BackupFailed" });
   }
   expect(reported).toMatchObject([
     {

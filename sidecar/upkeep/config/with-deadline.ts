@@ -17,7 +17,7 @@ export async function readWithDeadline(
     return await fileDeadline.call(`reading ${path}`, () => readConfigFile(path, limitBytes));
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
-    return { ok: false, problem: { reason: "Hanging", message: `${path} can't be read: ${error.message}.` } };
+    return { ok: false, problem: { reason: "Unresponsive", message: `${path} can't be read: ${error.message}.` } };
   }
 }
 
@@ -74,7 +74,7 @@ export async function writeWithDeadline(
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
     recordFailure(`${error.message}.`);
-    return { ok: false, reason: "NotWritten", message: `${error.message}.` };
+    return { ok: false, reason: "WriteFailed", message: `${error.message}.` };
   }
 }
 

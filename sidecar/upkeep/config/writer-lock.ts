@@ -9,7 +9,7 @@ import {
 } from "#daemon/files/process-lock.ts";
 
 /** Outcome of taking the right to write a file. */
-type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "CannotLock"; message: string }>;
+type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "LockFailed"; message: string }>;
 
 /** The right to write one file, for one process at a time on one file system. */
 export type WriterLock = Disposable &
@@ -91,8 +91,8 @@ function findLinkTarget(path: string): string | undefined {
 function takeLock({ lockPath, lock }: HeldLock, path: string): WriterLockResult {
   const result: ProcessLockResult = lock.acquire();
   if (result.ok) return result;
-  if (result.reason === "CannotLock") {
-    return { ok: false, reason: "CannotLock", message: `${lockPath} can't be made ${result.why}.` };
+  if (result.reason === "LockFailed") {
+    return { ok: false, reason: "LockFailed", message: `${lockPath} can't be made ${result.why}.` };
   }
   if (result.reason === "NotOurs") {
     const message = `whether another process looks after ${path} is not known: ${result.why}.`;

@@ -54,7 +54,7 @@ export async function requestControl<Schema extends z.ZodType>(
     try {
       return await requestBySocket(directory, request);
     } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error;
+      if (!(error instanceof NoResponse)) throw error;
       failure ??= error;
     }
   }
@@ -76,7 +76,7 @@ async function requestBySocket<Schema extends z.ZodType>(
 }
 
 /** Nobody listens there, so nothing was requested. */
-class NoAnswer extends ControlError {}
+class NoResponse extends ControlError {}
 
 /** Error codes of a connection that was not made. */
 const unconnected: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOENT", "EACCES", "ENOTSOCK"]);
@@ -112,7 +112,7 @@ async function requestAt<Schema extends z.ZodType>(
     if (cause instanceof ControlError) throw cause;
     const message = `no sidecar answers at ${place} (${readErrorCode(cause)}); is it running, and may this user reach it?`;
     throw unconnected.has(readErrorCode(cause))
-      ? new NoAnswer(message, { cause })
+      ? new NoResponse(message, { cause })
       : new ControlError(message, { cause });
   } finally {
     await agent.destroy();

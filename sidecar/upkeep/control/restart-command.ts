@@ -67,7 +67,7 @@ function explainRefusal(
   switch (result) {
     case "busy":
       return "a restart or an upgrade is under way already; look again when it has ended.";
-    case "held":
+    case "paused":
       return `a hold is in force; fix its cause, then run gatehouse resume${repeatOptions(typed)}. ${hold?.message ?? ""}`.trimEnd();
     case "waits":
       return `the sidecar may not act on this node yet; let it by gatehouse adopt${repeatOptions(typed)}.`;

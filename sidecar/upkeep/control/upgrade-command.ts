@@ -34,7 +34,7 @@ export async function runCancelCommand(
     const said =
       words === undefined
         ? `There is no upgrade to withdraw on ${node.words}.\n`
-        : `Withdrawn on ${node.words}. It was: ${words}\n`;
+        : `Canceled on ${node.words}. It was: ${words}\n`;
     output.out(json ? `${JSON.stringify(answer)}\n` : said);
     return exitStatus.clean;
   } catch (error) {

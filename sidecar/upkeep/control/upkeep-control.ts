@@ -133,12 +133,12 @@ function explainWait(
   { store }: Pick<UpkeepState, "store">,
 ): string | undefined {
   const { validity } = config.now();
-  if (store.failure() !== undefined) return "the sidecar can't keep its state (StateKept says why)";
+  if (store.failure() !== undefined) return "the sidecar can't keep its state (StateWritable says why)";
   if (validity?.ok === false && isUselessToNode(validity.problem.reason))
     return "the node can't start with node.conf as it is (ConfigValid says how it is put right)";
   const { settled } = restarts.now();
   const isMissing = settled !== undefined && "reason" in settled && settled.reason === "ProgramMissing";
-  return isMissing ? "a program that it takes is not there, or can't be run (RestartSettled says which)" : undefined;
+  return isMissing ? "a program that it takes is not there, or can't be run (NoRestartPending says which)" : undefined;
 }
 
 function buildUpgradeView(record: UpgradeRecord | undefined): Pick<ControlView, "upgrade"> {

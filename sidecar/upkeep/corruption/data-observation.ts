@@ -30,21 +30,21 @@ export function deriveDataConditions(seen: DataObservation, command: CommandWord
 /** Reports a look that failed. The finding before it no longer counts, but a fault is still mentioned. */
 function deriveNotLooked(
   { why, againAtMs }: NonNullable<DataObservation["failed"]>,
-  before: ConditionReport<"DataSound"> | undefined,
-): ConditionReport<"DataSound"> {
+  before: ConditionReport<"DataIntact"> | undefined,
+): ConditionReport<"DataIntact"> {
   const again =
     againAtMs === undefined
       ? "See that the disks of the data and of the snapshots answer (stat -f, dmesg); no other look begins before this one has ended."
       : `The next look is at ${new Date(againAtMs).toISOString()}.`;
-  const isWrong = before?.status === "False" || before?.reason === "InDoubt";
+  const isWrong = before?.status === "False" || before?.reason === "Inconclusive";
   const message =
-    `The node's data can't be looked at: ${why}. Whether they are whole is not known. ` +
+    `The node's data can't be read: ${why}. Whether they are whole is not known. ` +
     `${isWrong ? `The last look that was made found: ${before.message} ` : ""}${again}`;
-  return { type: "DataSound", status: "Unknown", reason: "NotLooked", message };
+  return { type: "DataIntact", status: "Unknown", reason: "NotInspected", message };
 }
 
-function deriveDataSound(judgement: DataJudgement, command: CommandWords): ConditionReport<"DataSound"> {
-  const type = "DataSound";
+function deriveDataSound(judgement: DataJudgement, command: CommandWords): ConditionReport<"DataIntact"> {
+  const type = "DataIntact";
   const byHand = `If the node's log confirms it, restore them from a snapshot: ${command("restore --snapshot")}`;
   if (judgement.kind === "suspect") {
     const message = `Signs against the node's data: ${judgement.signs.join("; ")}. node.conf, binaries, keys, ports, memory, disk space and the chain are as when the node was last healthy. ${byHand}`;
@@ -53,15 +53,15 @@ function deriveDataSound(judgement: DataJudgement, command: CommandWords): Condi
   if (judgement.kind === "doubt") {
     const missing = judgement.missing.join("; ");
     const message = `Signs against the node's data: ${judgement.signs.join("; ")}. Other causes are not ruled out; missing: ${missing}. ${byHand}`;
-    return { type, status: "Unknown", reason: "InDoubt", message };
+    return { type, status: "Unknown", reason: "Inconclusive", message };
   }
   if (judgement.kind === "sound") {
     const message = "The node runs well, and has the blocks that it had before.";
-    return { type, status: "True", reason: "Sound", message };
+    return { type, status: "True", reason: "Intact", message };
   }
   const why = judgement.kind === "unknown" ? judgement.why : "The node has another first block than before.";
   const message = [why, "Nothing speaks against its data; it is known once the node runs well."]
     .filter(Boolean)
     .join(" ");
-  return { type, status: "Unknown", reason: "NotSeenWell", message };
+  return { type, status: "Unknown", reason: "NeverHealthy", message };
 }

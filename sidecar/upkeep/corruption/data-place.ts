@@ -13,7 +13,7 @@ export type DataPlace = Readonly<{
   dataInode?: number | undefined;
   /** Reason why the data directory can't be used. */
   problem?: string | undefined;
-  /** Share of its disk that is free, as `DiskSpaceLeft` judges it. */
+  /** Share of its disk that is free, as `DiskSpaceSufficient` judges it. */
   freeRatio?: number | undefined;
   /** Key files that node.conf names and that are not there. */
   missingKeys: readonly string[];

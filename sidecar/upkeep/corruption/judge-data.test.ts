@@ -123,14 +123,14 @@ const standing = [stood, stood, stood];
 test.each([
   ["too few starts", down, [ended, ended], "3 starts in a row that fail alike (there are 2)"],
   ["one that failed otherwise in between", down, [ended, ended, stood, ended], "there is 1"],
-  ["a start with another node.conf", down, [ended, { ...ended, configHash: "edited" }, ended], "RollBackReady"],
+  ["a start with another node.conf", down, [ended, { ...ended, configHash: "edited" }, ended], "RollbackReady"],
   [
     "a start whose node.conf changed meanwhile",
     down,
     [ended, { ...ended, configHash: undefined }, ended],
-    "RollBackReady",
+    "RollbackReady",
   ],
-  ["no node.conf that is known to be good", { ...down, healthyHash: undefined }, three, "RollBackReady"],
+  ["no node.conf that is known to be good", { ...down, healthyHash: undefined }, three, "RollbackReady"],
   ["another node.conf since", { ...down, configHash: "edited" }, three, "that node.conf is the one"],
   [
     "a process that was at work before it ended",
@@ -156,7 +156,7 @@ test.each([
   ["peers that nobody knows", { ...behind, peers: undefined }, standing, "net_peerCount is not known"],
   ["a node that syncs", { ...behind, isSyncing: true }, standing, "eth_syncing is true"],
   ["a chain that stands", { ...behind, referenceHeight: 500 }, standing, "no later block"],
-  ["another chain", { ...behind, isExpectedChain: false }, standing, "ChainIdExpected"],
+  ["another chain", { ...behind, isExpectedChain: false }, standing, "ChainIdMatches"],
   ["no references", { ...other, references: [] }, [], "lag.references is empty"],
   [
     "references that are silent",

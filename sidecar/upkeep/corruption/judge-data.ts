@@ -138,7 +138,7 @@ function* listBlockDoubts({ mark }: DataEvidence, look: DataLook): Generator<str
 function* listStartDoubts(starts: readonly FailedStart[], look: DataLook): Generator<string> {
   const { healthyHash } = look;
   if (starts.some(({ configHash }) => healthyHash === undefined || configHash !== healthyHash))
-    yield "that each of these starts was made with the node.conf that the node is known to have advanced with (RollBackReady)";
+    yield "that each of these starts was made with the node.conf that the node is known to have advanced with (RollbackReady)";
   if (starts.some(({ lackedMemory }) => lackedMemory))
     yield "enough memory (the system killed a process for lack of it during a start)";
   if (starts.at(-1)?.kind === "ended") {
@@ -160,7 +160,7 @@ function* listStartDoubts(starts: readonly FailedStart[], look: DataLook): Gener
 }
 
 function* listChainDoubts({ isExpectedChain }: DataLook): Generator<string> {
-  if (!isExpectedChain) yield "that it is the expected chain (ChainIdExpected)";
+  if (!isExpectedChain) yield "that it is the expected chain (ChainIdMatches)";
 }
 
 function* listSyncDoubts({ isSyncing }: DataLook): Generator<string> {
@@ -170,9 +170,9 @@ function* listSyncDoubts({ isSyncing }: DataLook): Generator<string> {
 /** Lists what is missing to rule out causes other than the data, whatever the sign. */
 function* listCommonDoubts({ mark }: DataEvidence, look: DataLook, { diskFreeRatio }: DataLimits): Generator<string> {
   const { place, programs, configHash, healthyHash, isStranded } = look;
-  if (isStranded) yield "an end of the upgrade that is stranded (UpgradeProved)";
+  if (isStranded) yield "an end of the upgrade that is stranded (UpgradeVerified)";
   if (healthyHash === undefined || configHash !== healthyHash)
-    yield "that node.conf is the one that the node is known to have advanced with (RollBackReady)";
+    yield "that node.conf is the one that the node is known to have advanced with (RollbackReady)";
   if (mark === undefined) {
     yield "how the node was when it was well (the sidecar has not seen it so)";
     return;

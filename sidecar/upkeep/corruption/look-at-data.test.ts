@@ -45,7 +45,10 @@ async function lookWithoutProcess(then: NodeHealth) {
 }
 
 test("a node that ended while it was looked at is not taken for one that runs well without a process: what was known of its process stays", async () => {
-  const { look } = await lookWithoutProcess({ ...unknownHealth, failure: { reason: "Refused", message: "Refused." } });
+  const { look } = await lookWithoutProcess({
+    ...unknownHealth,
+    failure: { reason: "ConnectionRefused", message: "Refused." },
+  });
   expect(look).toMatchObject({ isAnswering: false, isWell: false, height: undefined });
 });
 

@@ -9,7 +9,7 @@ export type NodeCliRunner = (args: readonly string[], signal: AbortSignal) => Pr
 
 /** Answer of the tool, or why it gave no answer. */
 export type NodeCliResult<T> = Readonly<
-  { ok: true; value: T } | { ok: false; reason: ProcessFailureReason | "Garbage"; message: string }
+  { ok: true; value: T } | { ok: false; reason: ProcessFailureReason | "UnexpectedOutput"; message: string }
 >;
 
 /** The node's command-line tool (specification, "Node command line"). */
@@ -42,7 +42,7 @@ export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner, runFo
       if (parsed.ok) return { ok: true, value: parsed.info };
       const { complaint } = result;
       const why = complaint === undefined ? "" : ` It said: ${complaint}`;
-      return { ok: false, reason: "Garbage", message: `node_cli prune --get ${parsed.message}${why}` };
+      return { ok: false, reason: "UnexpectedOutput", message: `node_cli prune --get ${parsed.message}${why}` };
     },
     enableAutoPrune: async (signal) => readComplaint(await runPrune(enableOption, signal)),
     enableCommand: () => ["node_cli", ...buildPrune(enableOption)].join(" "),

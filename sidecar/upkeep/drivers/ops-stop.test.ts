@@ -27,7 +27,9 @@ it("stops a node by its process that is seen only once its port is open, next to
       processes: { find: async () => ({ own: isOpen && (await runs()) ? [node] : [], elsewhere: [] }), runs },
       look: async () => {
         isOpen = true;
-        return (await runs()) ? { answers: 1 } : { answers: 1, failure: { reason: "Refused", message: "closed" } };
+        return (await runs())
+          ? { answers: 1 }
+          : { answers: 1, failure: { reason: "ConnectionRefused", message: "closed" } };
       },
       clock: systemClock,
       events: { add: () => undefined },

@@ -320,6 +320,6 @@ describe("plan", () => {
     expect(plan({ pruneInfo: { ...pruneInfo, autoPrune: true } }, desired)).toEqual({ actions: [], problems: [] });
     expect(
       plan({ pruneInfo: { ...pruneInfo, autoPrune: true } }, { ...desired, prune: { enabled: false } }).problems,
-    ).toMatchObject([{ reason: "PruneStaysOn" }]);
+    ).toMatchObject([{ reason: "CannotDisable" }]);
   });
 });

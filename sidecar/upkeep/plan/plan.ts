@@ -27,7 +27,7 @@ export type PlanAction = Readonly<
 
 /** Reason why something desired can't be planned. */
 type PlanProblem = Readonly<{
-  reason: "VersionUnknown" | "PushAddressUnknown" | "EditRefused" | "PruneStaysOn";
+  reason: "VersionUnknown" | "PushAddressUnknown" | "EditRejected" | "CannotDisable";
   message: string;
 }>;
 
@@ -83,7 +83,7 @@ function decideWrite(
   const edited =
     document.format === "json5" ? rewriteConfig(document, changes, desired.json5) : editConfig(document, changes);
   if (!edited.ok) {
-    problems.push({ reason: "EditRefused", message: `node.conf ${edited.message}` });
+    problems.push({ reason: "EditRejected", message: `node.conf ${edited.message}` });
     return undefined;
   }
   const warning = document.format === "json5" ? { warning: "JSON5 is rewritten as JSON; its comments are lost." } : {};
@@ -109,7 +109,7 @@ function decidePrune(observed: Observed, desired: Desired, problems: PlanProblem
   if (!desired.prune.enabled && observed.pruneInfo.autoPrune) {
     const message =
       "auto-pruning is not desired, but node_cli has no command that turns it off; set prune.enabled to true.";
-    problems.push({ reason: "PruneStaysOn", message });
+    problems.push({ reason: "CannotDisable", message });
   }
   return undefined;
 }

@@ -98,7 +98,7 @@ async function runEnableAutoPrune(
   const message = `\`${nodeCli.enableCommand()}\` exited with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`;
   events.fail("prune", "Auto-pruning was not switched on.", message, { by: "sidecar" });
   // The next attempt comes with the next regular query.
-  seen.note({ prunedOn: observer.pruneInfo(), autoPrune: { kind: "notSwitchedOn", reason: "NotSwitchedOn", message } });
+  seen.note({ prunedOn: observer.pruneInfo(), autoPrune: { kind: "notSwitchedOn", reason: "EnableFailed", message } });
 }
 
 function noteProgress(
@@ -121,7 +121,7 @@ function noteProgress(
 }
 
 function deriveAutoPrune(on: boolean, planned: Plan): AutoPrune {
-  const stays = planned.problems.find(({ reason }) => reason === "PruneStaysOn");
+  const stays = planned.problems.find(({ reason }) => reason === "CannotDisable");
   if (stays !== undefined) return { kind: "staysOn", message: stays.message };
   return { kind: on ? "on" : "offAsDesired" };
 }

@@ -9,7 +9,7 @@ export type AutoPrune = Readonly<
   | { kind: "on" | "offAsDesired" }
   | { kind: "staysOn"; message: string }
   | { kind: "off"; idle: string; command: string }
-  | { kind: "notSwitchedOn"; reason: ReasonOf<"AutoPruneOn", "False">; message: string }
+  | { kind: "notSwitchedOn"; reason: ReasonOf<"AutoPruneEnabled", "False">; message: string }
 >;
 
 /** A look at PruneInfo: the monotonic time, the node's height then, and `prune.stalledAfterMs`. */
@@ -64,26 +64,26 @@ const noPruneInfo: ConditionReport<"PruneAdvancing"> = {
   type: "PruneAdvancing",
   status: "Unknown",
   reason: "NoPruneInfo",
-  message: "How far pruning is is not known: node_cli prune --get printed nothing at the last look (NodeCliWorking).",
+  message: "Pruning progress is unknown: node_cli prune --get printed nothing at the last look (NodeCliWorking).",
 };
 
-function deriveAutoPruneOn(found: AutoPrune): ConditionReport<"AutoPruneOn"> {
-  const type = "AutoPruneOn";
+function deriveAutoPruneOn(found: AutoPrune): ConditionReport<"AutoPruneEnabled"> {
+  const type = "AutoPruneEnabled";
   switch (found.kind) {
     case "unknown": {
       const message =
-        "Whether auto-pruning is on is not known: node_cli prune --get has printed nothing yet, or nothing at the last look, that shows it (NodeCliWorking).";
+        "Auto-pruning status is unknown: node_cli prune --get has printed nothing yet, or nothing at the last look, that shows it (NodeCliWorking).";
       return { type, status: "Unknown", reason: "NoPruneInfo", message };
     }
     case "on":
-      return { type, status: "True", reason: "On", message: "enable_auto_prune reads 1." };
+      return { type, status: "True", reason: "Enabled", message: "enable_auto_prune reads 1." };
     case "offAsDesired":
-      return { type, status: "True", reason: "OffAsDesired", message: "Auto-pruning is off, as desired." };
+      return { type, status: "True", reason: "DisabledBySetting", message: "Auto-pruning is off, as desired." };
     case "staysOn":
-      return { type, status: "False", reason: "PruneStaysOn", message: found.message };
+      return { type, status: "False", reason: "CannotDisable", message: found.message };
     case "off": {
       const message = `Auto-pruning is off, and ${found.idle}: \`${found.command}\` switches it on.`;
-      return { type, status: "False", reason: "Off", message };
+      return { type, status: "False", reason: "Disabled", message };
     }
     case "notSwitchedOn":
       return { type, status: "False", reason: found.reason, message: found.message };

@@ -30,7 +30,7 @@ describe("pruning that is on", () => {
     const silent = { ...info, realPruneReservedVersion: undefined };
     expect(buildPruneCondition(silent, followPruning(undefined, silent, 0, 1), at(700_000, 5))).toMatchObject({
       status: "Unknown",
-      reason: "NotPrinted",
+      reason: "NotReported",
     });
     const young = { ...info, flushedVersion: 5n, realPruneReservedVersion: 0n };
     expect(buildPruneCondition(young, followPruning(undefined, young, 0, 1), at(700_000, 5)).reason).toBe(

@@ -32,12 +32,12 @@ export function buildPruneCondition(
   { nowMs, height, stalledAfterMs }: Readonly<{ nowMs: number; height: number | undefined; stalledAfterMs: number }>,
 ): ConditionReport<"PruneAdvancing"> {
   const type = "PruneAdvancing";
-  if (!info.autoPrune) return { type, status: "Unknown", reason: "Off", message: "Auto-pruning is off." };
+  if (!info.autoPrune) return { type, status: "Unknown", reason: "Disabled", message: "Auto-pruning is off." };
   const { reserved, sinceHeight, sinceMs } = progress;
   if (reserved === undefined) {
     const message =
       "Auto-pruning is on; node_cli prune --get prints no real_prune_reserved_version, which would show how far it is.";
-    return { type, status: "Unknown", reason: "NotPrinted", message };
+    return { type, status: "Unknown", reason: "NotReported", message };
   }
   const blocks = height === undefined || sinceHeight === undefined ? 0 : height - sinceHeight;
   const { flushedVersion, reservedWindow } = info;

@@ -105,5 +105,5 @@ const identityUnknown: ConditionReport<"MetricsArriving"> = {
   status: "Unknown",
   reason: "IdentityUnknown",
   message:
-    "What the node pushes its metrics as is not known: node.conf could not be read yet, or the node's version is not known (ConfigValid, VersionAgreed).",
+    "What the node pushes its metrics as is not known: node.conf could not be read yet, or the node's version is not known (ConfigValid, VersionConsistent).",
 };

@@ -83,7 +83,7 @@ export function beginRestart(
   running
     .then(() => observer.look(signal))
     .catch((error: unknown) =>
-      log.error({ event: "node-cli-look-failed", err: error }, "running node_cli after a restart failed"),
+      log.error({ event: "node-cli-check-failed", err: error }, "running node_cli after a restart failed"),
     );
 }
 

@@ -29,7 +29,7 @@ const reference = (height: number | undefined) => ({ reference: { height, reques
 
 test.each<[string, Partial<NodeHealth>, typeof down, boolean]>([
   ["it has more blocks than when it failed", { height: 8 }, down, true],
-  ["it gives no answer", { failure: { reason: "Refused", message: "" } }, down, false],
+  ["it gives no answer", { failure: { reason: "ConnectionRefused", message: "" } }, down, false],
   ["it answers again, on a chain whose blocks come steadily", { rhythm: "steady" }, down, false],
   ["it answers again, on a chain that makes a block now and then", { rhythm: "irregular" }, down, true],
   ["it answers again, on a chain that was at rest at the first look", { rhythm: "unknown", restingAt: 7 }, down, true],
@@ -67,7 +67,7 @@ test("a node that was repaired after a stranded upgrade is left as it is, and th
 test.each([true, false])(
   "the way back of one that is down is tried again, and no restart alongside it (asked: %s)",
   (byPerson) => {
-    const next = liftStranded({ answers: 0, failure: { reason: "Refused", message: "" } }, byPerson);
+    const next = liftStranded({ answers: 0, failure: { reason: "ConnectionRefused", message: "" } }, byPerson);
     expect(next).toContain("The way back from 0.16.2 to 0.15.0 is tried again from its beginning");
     expect(state.upgrade.get()).toMatchObject({ stage: "back-stopping", attempts: 0, waitsForBudget: !byPerson });
     expect(state.upgrade.get()?.end).toBeUndefined();

@@ -58,7 +58,7 @@ export function endHold(
     const lifted = { by, outcome: "success", before: { hold: held }, after: {} } as const;
     events.add("hold", `The hold is lifted: ${why}. ${then}`, undefined, lifted);
   });
-  log.info({ event: "hold-lifted", why, retries }, `the hold is lifted. ${then}`);
+  log.info({ event: "resumed", why, retries }, `the hold is lifted. ${then}`);
   return then;
 }
 

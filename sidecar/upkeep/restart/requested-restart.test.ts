@@ -63,5 +63,5 @@ test.each([
 
 test("a hold has to be lifted first", () => {
   const kept = keptWord({ message: "It failed.", sinceMs: 0, desired: { hash: "a", release: undefined } });
-  expect(requestRestart(able, kept)).toBe("held");
+  expect(requestRestart(able, kept)).toBe("paused");
 });

@@ -8,7 +8,7 @@ import type { DueRestart } from "./restart-decision.ts";
 const countsForMs = 600_000;
 
 /** Results of a request: `asked` if the node will be restarted, or else why not. */
-export const restartRequestResults = ["asked", "busy", "held", "waits", "observes", "no-driver"] as const;
+export const restartRequestResults = ["asked", "busy", "paused", "waits", "observes", "no-driver"] as const;
 export type RestartRequestResult = (typeof restartRequestResults)[number];
 
 export type RequestRestartDependencies = Readonly<{
@@ -29,7 +29,7 @@ export function requestRestart(
   if (authority !== "acts") return authority;
   if (!canRestart) return "no-driver";
   if (isRestarting || isBetweenVersions(state)) return "busy";
-  if (state.hold.get() !== undefined) return "held";
+  if (state.hold.get() !== undefined) return "paused";
   const said = { by: "gatehouse restart", outcome: "unknown" } as const;
   events.add("restart", "A person requested a restart of the node.", undefined, said);
   state.requestedRestart.set({ atMs: clock.wallMs() });

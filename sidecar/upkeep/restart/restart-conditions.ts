@@ -19,40 +19,40 @@ export function deriveRestartConditions(
 }
 
 function deriveUnheld(hold: NonNullable<RestartObservation["hold"]>, { command }: RestartWords): ConditionReport {
-  const type = "Unheld";
-  if (hold === "none") return { type, status: "True", reason: "NoHold", message: "No hold is in force." };
+  const type = "NotPaused";
+  if (hold === "none") return { type, status: "True", reason: "NotPaused", message: "No hold is in force." };
   const message = `${hold.message} Change the desired state, or run \`${command("resume")}\` when the cause is fixed.`;
-  return { type, status: "False", reason: "Held", message };
+  return { type, status: "False", reason: "Paused", message };
 }
 
 function deriveRestartSettled(
   settled: NonNullable<RestartObservation["settled"]>,
   { driver }: RestartWords,
-): ConditionReport<"RestartSettled"> {
-  const type = "RestartSettled";
+): ConditionReport<"NoRestartPending"> {
+  const type = "NoRestartPending";
   const byHand = driver === "ops" ? "`ops stop --force`, then `ops start`" : "by its own tool";
   if ("unjudgedEdit" in settled) {
     const message =
       `node.conf was changed, and whether the node would start with it can't be told: ${settled.unjudgedEdit} The node runs on with what it has read, ` +
       `and is restarted once that can be looked at; if you know that it starts, restart it by hand (${byHand}).`;
-    return { type, status: "False", reason: "EditNotJudged", message };
+    return { type, status: "False", reason: "EditNotChecked", message };
   }
   if ("refusedEdit" in settled) {
     const message =
       `node.conf was changed, and the node would not start with it: ${settled.refusedEdit} The node runs on with what it has read. ` +
       `Correct node.conf; if you know better, restart the node by hand (${byHand}).`;
-    return { type, status: "False", reason: "EditRefused", message };
+    return { type, status: "False", reason: "EditRejected", message };
   }
   if (settled.go) {
     return { type, status: "False", reason: "Running", message: `Restarting the node: ${settled.due.reason}.` };
   }
   const { reason, message } = settled;
-  if (reason === "Idle") return { type, status: "True", reason, message };
+  if (reason === "NoRestart") return { type, status: "True", reason, message };
   return { type, status: "False", reason, message };
 }
 
-function deriveRollBackReady(found: RollBackFinding): ConditionReport<"RollBackReady"> {
-  const type = "RollBackReady";
+function deriveRollBackReady(found: RollBackFinding): ConditionReport<"RollbackReady"> {
+  const type = "RollbackReady";
   if (found.kind === "noRestarts") {
     const message = "The sidecar does not restart the node (restart.driver, upkeep.mode), so it never has to go back.";
     return { type, status: "Unknown", reason: "NoRestarts", message };
@@ -62,11 +62,11 @@ function deriveRollBackReady(found: RollBackFinding): ConditionReport<"RollBackR
   const path = join(directory, "healthy.conf");
   if (kind === "notKept") {
     const message = `What the node runs with can't be kept in ${path}: a restart that fails could not be rolled back to it. Make ${directory} writable, and free some space there.`;
-    return { type, status: "False", reason: "NotKept", message };
+    return { type, status: "False", reason: "BackupFailed", message };
   }
   if (kind === "advanced") {
     const message = `A restart that fails is rolled back to what the node advanced with, ${path}.`;
-    return { type, status: "True", reason: "Kept", message };
+    return { type, status: "True", reason: "Ready", message };
   }
   const message = `A restart that fails is rolled back to ${path}, which stood there while the node answered. Whether the node had started with it is not known: it changed after the node's start, or nothing shows when that was.`;
   return { type, status: "Unknown", reason: "Assumed", message };
@@ -74,8 +74,8 @@ function deriveRollBackReady(found: RollBackFinding): ConditionReport<"RollBackR
 
 function deriveNothingKept(
   because: Extract<RollBackFinding, { kind: "nothing" }>["because"],
-): ConditionReport<"RollBackReady"> {
-  const type = "RollBackReady";
+): ConditionReport<"RollbackReady"> {
+  const type = "RollbackReady";
   if (because === "notYet") {
     const message = "Nothing is kept to go back to yet: the node has not answered since the sidecar knows it.";
     return { type, status: "Unknown", reason: "NotYet", message };
@@ -84,6 +84,6 @@ function deriveNothingKept(
     because === "unread"
       ? "node.conf was changed long after the node had started and read it, and nobody knows what stood there then"
       : "No node.conf is known with which this node runs";
-  const message = `${why}: a restart that fails can't be rolled back. Restart the node by hand with one that works: it is kept as soon as the node answers.`;
-  return { type, status: "False", reason: "NothingKept", message };
+  const message = `${why}: a restart that fails can't be rolled back. Restart the node by hand with one that works: it is kept as soon as the node responds.`;
+  return { type, status: "False", reason: "NoBackup", message };
 }

@@ -34,17 +34,17 @@ describe("a restart that is due", () => {
   });
 
   test.each<[Partial<RestartSituation>, string]>([
-    [{ due: undefined }, "Idle"],
+    [{ due: undefined }, "NoRestart"],
     [{ running: true }, "Running"],
     [{ authority: "observes" }, "Observing"],
-    [{ authority: "waits" }, "WaitingForAdopt"],
-    [{ held: true }, "Held"],
+    [{ authority: "waits" }, "WaitingForApproval"],
+    [{ held: true }, "Paused"],
     [{ canRestart: false }, "NoDriver"],
     [{ driverProblem: "./ops is not there" }, "ProgramMissing"],
     [{ due: undefined, driverProblem: "./ops is not there" }, "ProgramMissing"],
-    [{ due: undefined, driverProblem: "./ops is not there", authority: "observes" }, "Idle"],
+    [{ due: undefined, driverProblem: "./ops is not there", authority: "observes" }, "NoRestart"],
     [{ isUnusable: true }, "ConfigUnusable"],
-    [{ isKept: false }, "StateNotKept"],
+    [{ isKept: false }, "StateNotWritable"],
     [{ contested }, "Contested"],
     [{ contested: { ...contested, untilMs: undefined } }, "StartRewrites"],
     [{ settledForMs: 50 }, "Settling"],
@@ -71,14 +71,14 @@ describe("a restart that is due", () => {
     const startingUntilMs = Date.parse("2026-05-01T12:10:00Z");
     expect(decideRestart({ ...situation, due: undefined, startingUntilMs }, { budget, window: open })).toMatchObject({
       message:
-        "No restart is due: the node has not answered since it started, and may take until 2026-05-01T12:10:00.000Z (restart.answersWithinMs).",
+        "No restart is pending: the node has not answered since it started, and may take until 2026-05-01T12:10:00.000Z (restart.answersWithinMs).",
     });
   });
 
   test("waits while another program writes node.conf, and says until when and what ends it before", () => {
     expect(decideRestart({ ...situation, contested }, { budget, window: open })).toMatchObject({
       message:
-        "A restart is due (node.conf changed); another program keeps writing node.conf, so it waits until 2026-05-01T18:00:00.000Z, or until " +
+        "A restart is pending (node.conf changed); another program keeps writing node.conf, so it waits until 2026-05-01T18:00:00.000Z, or until " +
         "`npx gatehouse-evm resume` is run. Stop that program first: SoleWriter says what it writes, and how to find it.",
     });
   });
@@ -88,14 +88,14 @@ describe("a restart that is due", () => {
     expect(decideRestart(situation, { budget: usedUp, window: open })).toMatchObject({
       reason: "BudgetExhausted",
       message:
-        "A restart is due (node.conf changed); it begins at 2026-05-01T12:00:30.000Z, because 6 restarts within the last hour have used up " +
+        "A restart is pending (node.conf changed); it begins at 2026-05-01T12:00:30.000Z, because 6 restarts within the last hour have used up " +
         "restart.budgetPerHour. Look at the events for what they were for; to have it now, restart the node by hand.",
       wakeInMs: 30_000,
     });
     expect(
       decideRestart(situation, { budget: { ...usedUp, allowsAtMs: () => undefined }, window: open }),
     ).toMatchObject({
-      message: "A restart is due (node.conf changed); restart.budgetPerHour allows none, so restart it by hand.",
+      message: "A restart is pending (node.conf changed); restart.budgetPerHour allows none, so restart it by hand.",
     });
   });
 
@@ -145,7 +145,8 @@ describe("a maintenance window", () => {
   test("is waited for, except by what is urgent", () => {
     expect(decideRestart(situation, { budget, window })).toMatchObject({
       reason: "WaitingForWindow",
-      message: "A restart is due (node.conf changed); it waits for the maintenance window at 2026-05-02T01:00:00.000Z.",
+      message:
+        "A restart is pending (node.conf changed); it waits for the maintenance window at 2026-05-02T01:00:00.000Z.",
     });
     const due = { cause: "unwell", reason: "stalled", urgent: true } as const;
     expect(decideRestart({ ...situation, due }, { budget, window })).toMatchObject({ go: true });

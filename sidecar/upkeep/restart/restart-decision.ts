@@ -50,15 +50,15 @@ export type RestartDecision = Readonly<
 
 /** Reasons for which no restart begins now. */
 type RestartWait =
-  | "Idle"
+  | "NoRestart"
   | "Running"
   | "Observing"
-  | "WaitingForAdopt"
-  | "Held"
+  | "WaitingForApproval"
+  | "Paused"
   | "NoDriver"
   | "ProgramMissing"
   | "ConfigUnusable"
-  | "StateNotKept"
+  | "StateNotWritable"
   | "Contested"
   | "StartRewrites"
   | "Settling"
@@ -79,23 +79,26 @@ export function decideRestart(
   if (due === undefined) {
     const unable = situation.authority === "acts" ? driverProblem : undefined;
     if (unable !== undefined) return wait("ProgramMissing", `The node can't be restarted: ${unable}.`);
-    return wait("Idle", describeIdle(situation.startingUntilMs));
+    return wait("NoRestart", describeIdle(situation.startingUntilMs));
   }
-  const why = `A restart is due (${due.reason})`;
+  const why = `A restart is pending (${due.reason})`;
   if (situation.authority === "observes") {
     return wait("Observing", `${why}; upkeep.mode is observe, so restart it by hand.`);
   }
   if (situation.authority === "waits")
-    return wait("WaitingForAdopt", `${why}; it waits for your approval (Adopted says for which).`);
+    return wait("WaitingForApproval", `${why}; it waits for your approval (Adopted says for which).`);
   if (!situation.canRestart) return wait("NoDriver", `${why}; restart.driver is none, so restart it by hand.`);
   if (driverProblem !== undefined) return wait("ProgramMissing", `${why}; it waits, because ${driverProblem}.`);
   if (due.cause === "unverified") return { go: true, due };
   if (!situation.isKept && due.cause !== "interrupted") {
-    return wait("StateNotKept", `${why}; it waits until the sidecar can keep its state (StateKept says why it can't).`);
+    return wait(
+      "StateNotWritable",
+      `${why}; it waits until the sidecar can keep its state (StateWritable says why it can't).`,
+    );
   }
   // A hold prevents a restart from beginning, not from finishing one that left the node down.
   if (situation.held && due.cause !== "interrupted")
-    return wait("Held", `${why}; a hold is in force (Unheld says how it ends).`);
+    return wait("Paused", `${why}; a hold is in force (NotPaused says how it ends).`);
   if (situation.isUnusable) {
     const message = `${why}; the node can't start with node.conf as it is, so that is put right first. ConfigValid says how.`;
     return wait("ConfigUnusable", message);
@@ -151,9 +154,9 @@ function waitForBudget({ wallMs, monotonicMs }: RestartSituation, why: string, b
 }
 
 function describeIdle(startingUntilMs: number | undefined): string {
-  if (startingUntilMs === undefined) return "No restart is due.";
+  if (startingUntilMs === undefined) return "No restart is pending.";
   const until = new Date(startingUntilMs).toISOString();
-  return `No restart is due: the node has not answered since it started, and may take until ${until} (restart.answersWithinMs).`;
+  return `No restart is pending: the node has not answered since it started, and may take until ${until} (restart.answersWithinMs).`;
 }
 
 function wait(reason: RestartWait, message: string, wakeInMs?: number): RestartDecision {

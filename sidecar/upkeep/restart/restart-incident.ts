@@ -104,7 +104,7 @@ function noteStartedWith(
 }
 
 function mayNotStart(reason: ConfigProblemReason): boolean {
-  return reason === "Hanging" || isUselessToNode(reason);
+  return reason === "Unresponsive" || isUselessToNode(reason);
 }
 
 /**

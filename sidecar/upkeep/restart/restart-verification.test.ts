@@ -8,7 +8,7 @@ import { restartAndVerify, waitForAnswer } from "./restart-verification.ts";
 
 skipWaits();
 
-const refused = { reason: "Refused", message: "refused" } as const;
+const refused = { reason: "ConnectionRefused", message: "refused" } as const;
 
 /** A restart that was not made before, with the same time for the answer and for the height. */
 const limits = (withinMs: number) => ({
@@ -168,7 +168,7 @@ async function afterComplaint(isDownAtLook: (look: number) => boolean) {
   let height = 0;
   const look = async () => {
     height += 1;
-    const failure = { reason: "Refused", message: "no connection" } as const;
+    const failure = { reason: "ConnectionRefused", message: "no connection" } as const;
     return isDownAtLook(height) ? { answers: 1, failure } : { answers: 1, height };
   };
   const options = { ...limits(200), signal: new AbortController().signal };
@@ -193,7 +193,7 @@ test("time in which the sidecar itself stood still is not the node's", async () 
   let isOver = false;
   const look = async () => {
     height += 1;
-    const failure = { reason: "Refused", message: "no connection" } as const;
+    const failure = { reason: "ConnectionRefused", message: "no connection" } as const;
     return isOver ? { answers: 1, height } : { answers: 1, failure };
   };
   const options = { ...limits(1_000), signal: new AbortController().signal };

@@ -27,7 +27,7 @@ export async function rollBack(
   const failed = { reason: incident.firstReason, height, isDown: noAnswer !== undefined };
   const hold = (message: string, left: typeof failed | undefined = failed) =>
     state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs(), failed: left });
-  log.error({ event: "restart-not-survived", failure }, "the node did not come back after a restart");
+  log.error({ event: "node-down-after-restart", failure }, "the node did not come back after a restart");
   events.begin("hold", `The node did not come back after a restart: ${asSentence(failure)}`, undefined, {
     by: "sidecar",
   });

@@ -36,7 +36,7 @@ test("a node that is silent for a day is unwell", async () => {
 });
 
 test("a node whose name nobody resolves was not asked, so that it is neither unwell nor silent, and is not restarted", async () => {
-  expect(await explainSilence("NameUnresolved")).toEqual({ explained: [undefined, undefined], silence: undefined });
+  expect(await explainSilence("NameNotResolved")).toEqual({ explained: [undefined, undefined], silence: undefined });
 });
 
 /** A node that answers and is so many blocks behind its references. */
@@ -85,11 +85,11 @@ describe("a node that is behind", () => {
   });
 
   test("and comes nearer, but has another fault, is restarted for that one", async () => {
-    const webSocket = { reason: "Closed", message: "It is closed." } as const;
+    const webSocket = { reason: "ConnectionClosed", message: "It is closed." } as const;
     const due = await explainEachMinute(
       minutes(60, (minute) => ({ ...behind(5_000 - minute), ...(minute < 30 ? {} : { webSocket }) })),
     );
-    expect(due[0]).toEqual([34, expect.stringContaining("Closed (It is closed.)")]);
+    expect(due[0]).toEqual([34, expect.stringContaining("ConnectionClosed (It is closed.)")]);
   });
 });
 
@@ -102,7 +102,7 @@ test("a node that lost blocks is not restarted for that: no restart brings them 
 const explainGone = async (wasSeen: boolean, pids: readonly number[]) => {
   const process = observeProcess({ wasSeen });
   let ranMs = 0;
-  const fault = { reason: "Refused", message: "No answer." } as const;
+  const fault = { reason: "ConnectionRefused", message: "No answer." } as const;
   const dependencies = {
     health: {
       current: () => unknownHealth,
@@ -120,7 +120,10 @@ const explainGone = async (wasSeen: boolean, pids: readonly number[]) => {
 };
 
 test("a node whose process was seen and has ended is started again without lag.restart, also by a sidecar that was started since", async () => {
-  expect(await explainGone(true, [])).toEqual([undefined, expect.stringContaining("unwell for 2 s: Refused")]);
+  expect(await explainGone(true, [])).toEqual([
+    undefined,
+    expect.stringContaining("unwell for 2 s: ConnectionRefused"),
+  ]);
   expect(await explainGone(true, [7])).toEqual([undefined, undefined]);
   expect(await explainGone(false, [])).toEqual([undefined, undefined]);
 });

@@ -134,13 +134,17 @@ function noteProcess(
 
 /** Whether nobody can query the node, as its name has no address; notes that it is neither silent nor unwell then. */
 function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">): boolean {
-  if (health.facts().rpc?.fault?.reason !== "NameUnresolved") return false;
+  if (health.facts().rpc?.fault?.reason !== "NameNotResolved") return false;
   process.note({ silence: undefined, unwell: undefined });
   return true;
 }
 
 /** Reasons at which the node's port may be closed: a proxy takes connections in its place, and closes them. */
-const closedPortReasons: ReadonlySet<NodeFault["reason"]> = new Set(["Refused", "Closed", "Unreachable"]);
+const closedPortReasons: ReadonlySet<NodeFault["reason"]> = new Set([
+  "ConnectionRefused",
+  "ConnectionClosed",
+  "Unreachable",
+]);
 
 /** Notes whether the node is silent, and since when. */
 function recordSilence(process: ObservedProcess, health: Pick<HealthWatch, "facts" | "ranMs">): Silence | undefined {

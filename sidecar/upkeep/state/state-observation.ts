@@ -49,7 +49,7 @@ async function findHangingFailure(directory: string, fileDeadline: FileDeadline)
     return undefined;
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
-    return { reason: "Hanging", message: `The state can't be written: ${error.message}.` };
+    return { reason: "Unresponsive", message: `The state can't be written: ${error.message}.` };
   }
 }
 
@@ -60,7 +60,7 @@ export function deriveStateConditions({
   failure,
   copyNotKept,
 }: StateObservation): readonly ConditionReport[] {
-  const type = "StateKept";
+  const type = "StateWritable";
   if (!isLookedAt) return [];
   if (failure !== undefined) {
     const message =
@@ -68,6 +68,6 @@ export function deriveStateConditions({
       "node: it would forget that it did.";
     return [{ type, status: "False", reason: failure.reason, message }];
   }
-  if (copyNotKept !== undefined) return [{ type, status: "False", reason: "NotWritten", message: copyNotKept }];
-  return [{ type, status: "True", reason: "Kept", message: `The sidecar's state is in ${directory}.` }];
+  if (copyNotKept !== undefined) return [{ type, status: "False", reason: "WriteFailed", message: copyNotKept }];
+  return [{ type, status: "True", reason: "Writable", message: `The sidecar's state is in ${directory}.` }];
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { ReasonOf } from "#status/condition.ts";
 
 /** Reason why the sidecar's state is not on disk. `message` names the file and what to do. */
-export type StoreFailure = Readonly<{ reason: ReasonOf<"StateKept", "False">; message: string }>;
+export type StoreFailure = Readonly<{ reason: ReasonOf<"StateWritable", "False">; message: string }>;
 
 /** A change of the database; `kept` is called once it is on disk. */
 export type StoreWrite = Readonly<{ run: () => void; kept?: () => void }>;
@@ -100,9 +100,9 @@ const remedies: Readonly<Record<number, Readonly<{ reason: StoreFailure["reason"
     reason: "ReadOnly",
     remedy: "mount its file system writable, or give the sidecar's user the right to write there",
   },
-  10: { reason: "NotWritten", remedy: "look at its disk (dmesg), and free some space" },
+  10: { reason: "WriteFailed", remedy: "look at its disk (dmesg), and free some space" },
   13: { reason: "DiskFull", remedy: "free some space on its disk (df shows how much is left)" },
-  14: { reason: "NotWritten", remedy: "let the sidecar's user write to its directory" },
+  14: { reason: "WriteFailed", remedy: "let the sidecar's user write to its directory" },
 };
 
 function explainFailure(error: unknown, path: string): StoreFailure | undefined {
@@ -110,6 +110,6 @@ function explainFailure(error: unknown, path: string): StoreFailure | undefined 
   if (errcode === undefined) return undefined;
   // Extended result codes have the primary one in their lowest byte.
   const known = remedies[errcode & 0xff];
-  const { reason, remedy } = known ?? { reason: "NotWritten" as const, remedy: "look at the file and its disk" };
+  const { reason, remedy } = known ?? { reason: "WriteFailed" as const, remedy: "look at the file and its disk" };
   return { reason, message: `${path} can't be written (${message}); ${remedy}.` };
 }

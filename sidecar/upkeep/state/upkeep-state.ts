@@ -151,7 +151,7 @@ export function openUpkeepState(directory: string): UpkeepState {
     atomically: store.atomically,
     [Symbol.dispose]: () => {
       // Closing writes the log back into the database, which on a hanging file system takes for ever.
-      if (store.failure()?.reason === "Hanging") return;
+      if (store.failure()?.reason === "Unresponsive") return;
       store.flush();
       database.close();
     },

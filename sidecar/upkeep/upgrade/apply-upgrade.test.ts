@@ -69,7 +69,9 @@ function unreadable(restarts: number) {
       layout: () => ({ configPath: "/n/bin/node.conf" }) as ReturnType<ApplyUpgradeDependencies["place"]["layout"]>,
       read: async () => ({ ok: false, problem: { reason: "Unreadable", message: "node.conf is gone" } }) as never,
     },
-    health: { look: async () => ({ answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } }) },
+    health: {
+      look: async () => ({ answers: 0, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } }),
+    },
     observer: { look: async () => undefined },
     metrics: { upgraded: () => undefined },
     finishes: () => undefined,

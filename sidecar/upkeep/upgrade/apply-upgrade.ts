@@ -193,9 +193,9 @@ function finishOrRemember(
     seen.restarts.note({ hold: { message } });
   });
   metrics.upgraded(end);
-  if (end === "committed") log.info({ event: "upgrade-committed", from: now.from, to: now.to }, message);
-  else if (now.isWithdrawn === true) log.info({ event: "upgrade-withdrawn", from: now.from, to: now.to }, message);
-  else log.error({ event: "upgrade-not-committed", from: now.from, to: now.to, end }, message);
+  if (end === "committed") log.info({ event: "upgrade-verified", from: now.from, to: now.to }, message);
+  else if (now.isWithdrawn === true) log.info({ event: "upgrade-canceled", from: now.from, to: now.to }, message);
+  else log.error({ event: "upgrade-not-verified", from: now.from, to: now.to, end }, message);
 }
 
 function createStepsDependencies(
@@ -222,7 +222,7 @@ function createStepsDependencies(
       observer
         .look(signal)
         .catch((error: unknown) =>
-          log.error({ event: "node-cli-look-failed", err: error }, "running node_cli after an upgrade failed"),
+          log.error({ event: "node-cli-check-failed", err: error }, "running node_cli after an upgrade failed"),
         ),
     readConfig: async () => {
       const reading = await place.read();

@@ -48,11 +48,11 @@ export function* findObstacles(
     yield `restart.driver is ${settings.restart.driver}, which can't stop the node and leave it stopped; only ops can. In a container, the image is the version: change nodeImage and run pulumi up`;
   }
   if (authority() !== "acts") yield "the sidecar may not act on this node yet (Adopted says why)";
-  if (!isRestore && state.hold.get() !== undefined) yield "a hold is in force (Unheld says how it ends)";
+  if (!isRestore && state.hold.get() !== undefined) yield "a hold is in force (NotPaused says how it ends)";
   if (isPreCopied ? isBetweenVersions(state) : isUpgradeUnderWay(state)) yield "an upgrade is under way";
   if (isRestarting() || state.restartInFlight.get() !== undefined)
     yield "the node is being restarted; try again when that has ended";
-  if (!state.store.isWritable()) yield "the sidecar can't keep its state (StateKept says why)";
+  if (!state.store.isWritable()) yield "the sidecar can't keep its state (StateWritable says why)";
   if (!isRestore && !budget.allows("ordinary"))
     yield "the restart budget of this hour is used up (restart.budgetPerHour)";
 }

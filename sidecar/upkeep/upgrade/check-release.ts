@@ -31,7 +31,7 @@ type CheckReleaseDependencies = Readonly<{
 /** Finds why a node can't go from one version to another. Pure. */
 export function findVersionProblems(from: ProgramIdentity, to: ProgramIdentity | undefined): readonly string[] {
   if (from.version === undefined && from.commit === undefined) {
-    return ["the version that runs now is not known (VersionAgreed says what to set)"];
+    return ["the version that runs now is not known (VersionConsistent says what to set)"];
   }
   if (to === undefined) return [];
   if (compareProgram(from, to) === "same") return [`the node is ${nameProgram(from)} already`];

@@ -50,7 +50,7 @@ export async function checkRestore(
   const process = (await holders.now())[0] ?? mark?.process;
   const problems = [
     ...findObstacles(dependencies, { isRestore: true }),
-    ...(version === undefined ? ["the node's version is not known (VersionAgreed says what to set)"] : []),
+    ...(version === undefined ? ["the node's version is not known (VersionConsistent says what to set)"] : []),
     ...(found.ok ? [] : [found.problem]),
     ...(await findPartProblems(stores, part)),
     ...(snapshot?.ok === false ? [snapshot.problem] : []),

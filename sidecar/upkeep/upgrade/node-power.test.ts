@@ -25,7 +25,7 @@ function closed({ seen = [mark], runsForLooks = 0, fails = false }) {
         return looks <= runsForLooks;
       },
     },
-    look: async () => ({ answers: 1, failure: { reason: "Refused", message: "", isPortClosed: true } }),
+    look: async () => ({ answers: 1, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } }),
     clock: systemClock,
     signal: new AbortController().signal,
   };

@@ -45,7 +45,7 @@ function node({
   let isStarted = false;
   let height = firstHeight;
   const health = (): NodeHealth => {
-    if (!isStarted) return { answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } };
+    if (!isStarted) return { answers: 0, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } };
     const reported: NodeHealth = { answers: 1, height, ...chain };
     // Slower than a proof's time, so that its own chain does not catch up.
     height = chain === undefined ? height + 0.001 : firstHeight + 1;

@@ -32,7 +32,7 @@ export function observeUpgrade(record: UpgradeRecord | undefined, onChange?: () 
 /** Derives the condition of the last upgrade; none if there was no upgrade. Pure. */
 export function deriveUpgradeConditions(seen: UpgradeObservation, command: CommandWords): readonly ConditionReport[] {
   const { record, blocked } = seen;
-  const type = "UpgradeProved";
+  const type = "UpgradeVerified";
   if (record === undefined) return [];
   const message = [formatUpgrade(record), blocked].filter(Boolean).join(" ");
   if (blocked === undefined && (isEarly(record.stage) || record.end === "given-up")) {
@@ -43,24 +43,24 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
     if (blocked !== undefined) return [{ type, status: "False", reason: "Blocked", message }];
     return [{ type, status: "Unknown", reason: "Upgrading", message }];
   }
-  if (record.end === "settled") return [{ type, status: "True", reason: "SettledByHand", message }];
-  if (record.end === "committed") return [{ type, status: "True", reason: "Proved", message }];
-  const reason = record.end === "rolled-back" ? "RolledBack" : "Stranded";
+  if (record.end === "settled") return [{ type, status: "True", reason: "ResolvedManually", message }];
+  if (record.end === "committed") return [{ type, status: "True", reason: "Verified", message }];
+  const reason = record.end === "rolled-back" ? "RolledBack" : "RollbackFailed";
   return [{ type, status: "False", reason, message }];
 }
 
 /** Derives the condition of an upgrade for which the node was not stopped. Pure. */
 function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command: CommandWords): ConditionReport {
-  const type = "UpgradeProved";
+  const type = "UpgradeVerified";
   const words = formatUpgrade(record);
   const cancel = command("upgrade --cancel");
   if (record.isWithdrawn === true && record.end !== undefined)
-    return { type, status: "True", reason: "Withdrawn", message: words };
+    return { type, status: "True", reason: "Canceled", message: words };
   if (record.end !== undefined) {
     return {
       type,
       status: "False",
-      reason: "NotBegun",
+      reason: "NotStarted",
       message: `${words} Request it again, or give it up: ${cancel}`,
     };
   }

@@ -77,7 +77,7 @@ function steps(lock?: WriterLock) {
     },
     holders: { now: async () => [], runs: async () => false },
     look: async () =>
-      runs ? { answers: 1 } : { answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } },
+      runs ? { answers: 1 } : { answers: 0, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } },
     clock: systemClock,
     boot: bootTime,
     waitForStop: never,

@@ -40,7 +40,7 @@ export function noteVersion(
 
 /** Derives the condition of whether all sources of the version agree, the node's place included. Pure. */
 export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObservation): readonly ConditionReport[] {
-  const type = "VersionAgreed";
+  const type = "VersionConsistent";
   if (resolution === undefined) return [];
   const { version, source, disagreements } = resolution;
   if (version === undefined) {
@@ -48,11 +48,11 @@ export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObs
   }
   const base = `The node's version is ${version.text} (${source}).`;
   if (doubtOfPlace !== undefined) {
-    return [{ type, status: "False", reason: "Disagreement", message: `${base} But ${doubtOfPlace}.` }];
+    return [{ type, status: "False", reason: "Mismatch", message: `${base} But ${doubtOfPlace}.` }];
   }
-  if (disagreements.length === 0) return [{ type, status: "True", reason: "Agreed", message: base }];
+  if (disagreements.length === 0) return [{ type, status: "True", reason: "Consistent", message: base }];
   const message = `${base} But ${disagreements.join(", and ")}; correct node.version or finish the upgrade.`;
-  return [{ type, status: "False", reason: "Disagreement", message }];
+  return [{ type, status: "False", reason: "Mismatch", message }];
 }
 
 function explainUnknownVersion({ heard, commit }: VersionResolution): string {

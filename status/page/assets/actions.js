@@ -32,7 +32,7 @@ const actions = {
           ? "The node is about to be restarted. This page shows how it goes."
           : `The restart can't begin yet: ${waitsFor}. This page shows how it goes.`,
       busy: () => "A restart or an upgrade is under way already.",
-      held: () => "Gatehouse is paused. Resume it first.",
+      paused: () => "Gatehouse is paused. Resume it first.",
       waits: () => "Gatehouse waits for your approval (`gatehouse adopt`) before it acts on this node.",
       observes: () => "upkeep.mode is observe, so Gatehouse never acts.",
       "no-driver": () => "restart.driver is none, so Gatehouse can't restart the node.",

@@ -1,7 +1,7 @@
 import { element, find, icon, setText, showList, withCode } from "./elements.js";
 import { timeElement } from "./times.js";
 
-const names = { True: "right", False: "wrong", Unknown: "unknown" };
+const names = { True: "healthy", False: "degraded", Unknown: "unknown" };
 const words = { True: "passes", False: "fails", Unknown: "not known" };
 
 function sinceWords(since, reason) {

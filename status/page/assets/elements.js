@@ -70,12 +70,12 @@ export function showList(list, items, makeItem, { keyOf = JSON.stringify, update
 
 /** The colour of the tab's icon by the verdict's level. */
 const colours = {
-  right: "#1a9c5b",
+  healthy: "#1a9c5b",
   working: "#2f80d8",
-  wrong: "#e0a100",
+  degraded: "#e0a100",
   waiting: "#e0a100",
   down: "#d93025",
-  held: "#d93025",
+  paused: "#d93025",
   unknown: "#7a8694",
   stale: "#7a8694",
 };

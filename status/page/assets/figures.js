@@ -9,13 +9,13 @@ const percent = (ratio) => `${brief(ratio * 100)} %`;
 const milliseconds = (ms) => (ms < 1 ? "<1 ms" : `${brief(ms)} ms`);
 
 const failures = {
-  Refused: "refused",
-  Closed: "closed",
+  ConnectionRefused: "refused",
+  ConnectionClosed: "closed",
   Unreachable: "unreachable",
   TimedOut: "no answer",
   NotJsonRpc: "not JSON-RPC",
   RpcError: "error",
-  TooLarge: "too large",
+  ResponseTooLarge: "too large",
 };
 
 function bytes(count) {

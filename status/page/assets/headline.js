@@ -1,10 +1,10 @@
 import { element, find, setText, showIcon, showList } from "./elements.js";
 import { longDuration } from "./times.js";
 
-const iconNames = { down: "wrong", wrong: "warning", waiting: "held" };
+const iconNames = { down: "degraded", degraded: "warning", waiting: "paused" };
 
 /** How long a state has lasted matters only where somebody waits for its end. */
-const timeless = new Set(["right", "waiting", "wrong", "unknown"]);
+const timeless = new Set(["healthy", "waiting", "degraded", "unknown"]);
 
 /** Words the headline: the state and, where it counts, for how long. */
 export function titleOf({ state, since, beganEarlier }, level, nowMs) {

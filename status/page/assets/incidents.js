@@ -2,7 +2,7 @@ import { commandBlock } from "./copy.js";
 import { element, find, icon, showList, withCode } from "./elements.js";
 import { timeElement } from "./times.js";
 
-const icons = { critical: "wrong", warning: "warning", working: "working", unknown: "unknown" };
+const icons = { critical: "degraded", warning: "warning", working: "working", unknown: "unknown" };
 
 function stepItem({ text, command }) {
   return element("li", {}, withCode(text), ...(command === undefined ? [] : [commandBlock(command)]));

@@ -19,7 +19,7 @@ const timeoutMs = 5_000;
 let last;
 
 function isDiskLow({ conditions }) {
-  return conditions.some(({ type, status }) => type === "DiskSpaceLeft" && status === "False");
+  return conditions.some(({ type, status }) => type === "DiskSpaceSufficient" && status === "False");
 }
 
 function show(status) {
@@ -71,7 +71,7 @@ function showStale(why) {
     return;
   }
   const { status, atMs } = last;
-  const worse = service === "sidecar" ? ", and the node is not looked after" : "";
+  const worse = service === "sidecar" ? ", and reconciliation has stopped" : "";
   const cause = `What is below is old${worse}: ${why}. Is it running, and can you reach its machine? ${retry}`;
   showVerdict({ level: "stale", state, title: state, cause }, nameOf(status));
   showName(status, { live: false });

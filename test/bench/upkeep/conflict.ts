@@ -16,8 +16,8 @@ export async function measureConflict(): Promise<readonly Measurement[]> {
     GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours",
     GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: String(budgetPerHour),
   });
-  await sidecar.reason("ConfigCurrent", "AsDesired", 20_000);
-  await sidecar.reason("RestartSettled", "Idle", 20_000);
+  await sidecar.reason("ConfigReconciled", "Reconciled", 20_000);
+  await sidecar.reason("NoRestartPending", "NoRestart", 20_000);
   const ours = await node.config();
   const startsBefore = await node.starts();
   const began = performance.now();
@@ -28,8 +28,8 @@ export async function measureConflict(): Promise<readonly Measurement[]> {
   const { reason, message } = await sidecar.reason("SoleWriter", "Contested", 30_000);
   await readUntil(node.config, (text) => text === ours, 30_000);
   const during = (await node.starts()) - startsBefore;
-  await sidecar.reason("SoleWriter", "OnlyWriter", calmMs);
-  await sidecar.reason("RestartSettled", "Idle", 30_000);
+  await sidecar.reason("SoleWriter", "Uncontested", calmMs);
+  await sidecar.reason("NoRestartPending", "NoRestart", 30_000);
   const restarts = (await node.starts()) - startsBefore;
   return [
     {

@@ -16,7 +16,7 @@ export async function measureCorrection(): Promise<readonly Measurement[]> {
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "desired",
   });
-  await sidecar.reason("ConfigCurrent", "AsDesired", 20_000);
+  await sidecar.reason("ConfigReconciled", "Reconciled", 20_000);
   const desired = await node.config();
   const times: number[] = [];
   for (let index = 0; index < drifts; index += 1) {

@@ -22,10 +22,10 @@ export async function measureMemory(): Promise<readonly Measurement[]> {
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "desired",
   });
-  await sidecar.reason("ConfigCurrent", "AsDesired", 20_000);
+  await sidecar.reason("ConfigReconciled", "Reconciled", 20_000);
   const desired = await node.config();
   const atStart = readResidentMiB(sidecar.pid);
-  const passed = () => sidecar.metric("gatehouse_upkeep_passes_total");
+  const passed = () => sidecar.metric("gatehouse_reconciles_total");
   const from = await passed();
   let writes = 0;
   /** The median of the looks, because garbage that waits for its collection comes and goes. */

@@ -21,7 +21,7 @@ export async function measureProbes(): Promise<readonly Measurement[]> {
       { workspace: files.workspace, httpUrl },
       { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" },
     );
-    await sidecar.reason("RpcAnswering", "TimedOut", 60_000);
+    await sidecar.reason("RpcResponding", "TimedOut", 60_000);
     const times: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       for (const path of paths) times.push(await measureAnswerMs(`${sidecar.url}${path}`));

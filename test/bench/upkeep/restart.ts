@@ -22,10 +22,10 @@ export async function measureRestart(): Promise<readonly Measurement[]> {
     return events.find(({ message }) => message.startsWith("The node is back"))?.at;
   };
   await until("the node is right", deadlineMs, back);
-  await sidecar.reason("AutoPruneOn", "On", deadlineMs);
+  await sidecar.reason("AutoPruneEnabled", "Enabled", deadlineMs);
   const times: number[] = [];
   for (let index = 0; index < restarts; index += 1) {
-    await sidecar.reason("RestartSettled", "Idle", deadlineMs);
+    await sidecar.reason("NoRestartPending", "NoRestart", deadlineMs);
     await sleep(pauseMs);
     const before = await back();
     const text = await readFile(node.configPath, "utf8");

@@ -173,7 +173,7 @@ describe("calls beyond a caller's concurrency", () => {
     }
     const metrics = await gateway.metrics.metrics();
     expect(metrics).not.toMatch(/limited_total\{.*\} [1-9]/);
-    expect(metrics).toMatch(/calls_in_flight 0\n[^]*calls_waiting 0\n/);
+    expect(metrics).toMatch(/calls_in_flight 0\n[^]*calls_queued 0\n/);
   });
   it("wait for no longer than the setting: then all that was refused says so as clients know it", async () => {
     await using node = await startFakeNode();
@@ -259,7 +259,7 @@ describe("calls beyond a caller's concurrency", () => {
     });
     const waiting = (count: number) =>
       until(`${count} wait`, generousMs, async () =>
-        (await gateway.metrics.metrics()).includes(`gatehouse_gateway_calls_waiting ${count}\n`),
+        (await gateway.metrics.metrics()).includes(`gatehouse_gateway_calls_queued ${count}\n`),
       );
     const first = post(gateway.url, storage(1));
     await until("it is at the node", generousMs, () => finish.length === 1);

@@ -68,7 +68,7 @@ describe("generated requests", () => {
       };
       await Promise.all(Array.from({ length: atOnce }, worker));
       expect(seen).toBe(runs);
-      for (const gauge of ["calls_in_flight", "calls_waiting", "websocket_clients", "subscriptions"]) {
+      for (const gauge of ["calls_in_flight", "calls_queued", "websocket_clients", "subscriptions"]) {
         const line = `\ngatehouse_gateway_${gauge} 0\n`;
         await until(`${gauge} is 0`, generousMs, async () => (await gateway.metrics.metrics()).includes(line));
       }

@@ -30,7 +30,7 @@ async function answered({ metrics }: TestGateway): Promise<number> {
 
 /** Bytes that are held for clients. */
 async function held({ metrics }: TestGateway): Promise<number> {
-  return Number(/^gatehouse_gateway_held_bytes (\d+)$/m.exec(await metrics.metrics())?.[1]);
+  return Number(/^gatehouse_gateway_buffered_bytes (\d+)$/m.exec(await metrics.metrics())?.[1]);
 }
 
 /** Waits until something has been answered and then nothing more for a while. */

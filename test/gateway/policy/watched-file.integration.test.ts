@@ -24,7 +24,7 @@ describe("a watched file", () => {
     metrics = new Registry();
   });
   afterEach(() => rm(folder, { recursive: true }));
-  const metric = async () => (await metrics.metrics()).match(/gatehouse_file_in_force{setting="a.setting"} (\d)/)?.[1];
+  const metric = async () => (await metrics.metrics()).match(/gatehouse_file_loaded{setting="a.setting"} (\d)/)?.[1];
   const watchIt = () => {
     const taken: unknown[] = [];
     const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });

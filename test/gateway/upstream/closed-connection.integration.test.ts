@@ -47,7 +47,7 @@ describe("a node that closes a kept-alive connection as a call comes", () => {
     await until("the call is at the node", generousMs, () => close !== undefined);
     const second = call(gateway.url, "eth_syncing");
     await until("another one waits", generousMs, async () =>
-      /calls_waiting [1-9]/.test(await gateway.metrics.metrics()),
+      /calls_queued [1-9]/.test(await gateway.metrics.metrics()),
     );
     close?.();
     expect([(await first).result, (await second).result]).toEqual(["again", "again"]);

@@ -37,7 +37,7 @@ describe("calls that wait for the node", () => {
       upstream: { connections: 2, queuedCallsPerCaller: 4_096, batchItems: 1 },
       ...trusted,
     });
-    const waiting = async () => Number(/calls_waiting (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
+    const waiting = async () => Number(/calls_queued (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
     const flood = (batch: number) =>
       post(
         gateway.url,
@@ -84,7 +84,7 @@ describe("calls that wait for the node", () => {
         const calls = [storage(2 * at), storage(at === 19 ? popular : 2 * at + 1)];
         many.push(post(gateway.url, `[${calls.join(",")}]`, from("9.9.9.1")));
         const waiting = (at + 1) * (batchItems === 1 ? 2 : 1);
-        await until("the batch waits", generousMs, () => shown(`calls_waiting ${waiting}`));
+        await until("the batch waits", generousMs, () => shown(`calls_queued ${waiting}`));
       }
       const other = post(gateway.url, storage(popular), from("9.9.9.2"));
       await until("the other's call is under way", generousMs, () =>
@@ -117,13 +117,13 @@ describe("calls that wait for the node", () => {
         signal: abort.signal,
       });
     const under = Array.from({ length: 4 }, (_, at) => send(at, "9.9.9.1"));
-    await until("three wait", generousMs, async () => (await gateway.metrics.metrics()).includes("calls_waiting 3"));
+    await until("three wait", generousMs, async () => (await gateway.metrics.metrics()).includes("calls_queued 3"));
     expect((await post(gateway.url, storage(9), from("9.9.9.1"))).text).toBe(
       '{"jsonrpc":"2.0","id":9,"error":{"code":-32005,"message":"rate limit exceeded: too many calls wait; try again later"}}',
     );
     under.push(send(10, "9.9.9.2"));
     await until("the other's waits, too", generousMs, async () =>
-      (await gateway.metrics.metrics()).includes("calls_waiting 4"),
+      (await gateway.metrics.metrics()).includes("calls_queued 4"),
     );
     abort.abort();
     await Promise.allSettled(under);
@@ -142,7 +142,7 @@ describe("calls that wait for the node", () => {
     });
     const send = (at: number) => post(gateway.url, storage(at), from(`9.9.9.${at}`));
     const shows = (waiting: number) => async () =>
-      (await gateway.metrics.metrics()).includes(`gatehouse_gateway_calls_waiting ${waiting}\n`);
+      (await gateway.metrics.metrics()).includes(`gatehouse_gateway_calls_queued ${waiting}\n`);
     const under = [send(1)];
     await until("one is at the node", generousMs, () => answers.length === 1);
     under.push(send(2), send(3), send(4));

@@ -35,7 +35,7 @@ const faults: readonly LiveFault<WatchedSidecar>[] = [
     alert: "GatehouseNodeDown",
     what: "the node is stopped",
     steadyMs,
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: async ({ node }) => {
       await node.stop();
       return { [Symbol.asyncDispose]: () => node.start() };

@@ -51,7 +51,7 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseGatewayErrorsFast",
     what: "the node answers every second read by status 500; 10 calls/s",
-    besides: ["GatehouseGatewayErrorsSlow", "GatehouseNotRight"],
+    besides: ["GatehouseGatewayErrorsSlow", "GatehouseConditionFalse"],
     prepare: forgetBurns,
     strike: prepareTrouble({ failEvery: 2 }, 10),
   },
@@ -63,14 +63,14 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
     strike: prepareTrouble({ delayMs: 800 }, 5),
   },
   {
-    alert: "GatehouseOverloadShed",
+    alert: "GatehouseOverloaded",
     what: "200 calls/s while the node takes 0.3 s for each and the gateway may have 32 under way",
     besides: [
       "GatehouseGatewayErrorsFast",
       "GatehouseGatewayErrorsSlow",
       "GatehouseGatewayLatencyFast",
       "GatehouseGatewayLatencySlow",
-      "GatehouseNotRight",
+      "GatehouseConditionFalse",
     ],
     prepare: forgetBurns,
     strike: prepareTrouble({ delayMs: 300 }, 200),
@@ -83,13 +83,13 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseGatewayLinkLost",
     what: "the way to the node's WebSocket port cut, HTTP left alone",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: ({ webSocket }) => webSocket.cut(),
   },
   {
-    alert: "GatehouseFileRefused",
+    alert: "GatehouseFileRejected",
     what: "the gateway's policy file is left half written",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: async ({ policy }) => {
       await policy.write("{ rate: ");
       return { [Symbol.asyncDispose]: () => policy.write("{}") };

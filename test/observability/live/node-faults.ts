@@ -33,13 +33,13 @@ const serving: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseNodeDown",
     what: "the node stopped by `ops stop --force`",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: stopNode,
   },
   {
     alert: "GatehouseHeadStale",
     what: "the node answers, but makes no block, while a reference goes on",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: async ({ chain, reference, nodeUrl }) => {
       await reference.follow(nodeUrl);
       const halted = await chain.halt();
@@ -55,7 +55,7 @@ const serving: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseNodeBehind",
     what: "the reference is 80 blocks ahead; lag.maxBlocks is 50",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: async ({ reference, nodeUrl }) => {
       await reference.follow(nodeUrl);
       await reference.advance(80);
@@ -69,7 +69,7 @@ const pruning: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehousePruningOff",
     what: "`node_cli` says that auto-pruning is off, and switching it on changes nothing",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: (stack) =>
       repeatNodeCliOutput(stack, (printed) =>
         printed.replace(/(enable_auto_prune\W+)1/, (_, key: string) => `${key}0`),
@@ -78,7 +78,7 @@ const pruning: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehousePruningStalled",
     what: "`node_cli` says that pruning is on, and its versions stand still",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: (stack) => repeatNodeCliOutput(stack, (printed) => printed),
   },
 ];
@@ -87,7 +87,7 @@ const disk: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseDiskSpaceLow",
     what: "a data disk of 64 MiB filled to the last byte",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: async ({ disk: small }) => {
       await small?.fill();
       return { [Symbol.asyncDispose]: async () => small?.empty() };
@@ -112,7 +112,7 @@ const disk: readonly LiveFault<WatchedStack>[] = [
 ];
 
 const unparsed: LiveFault<WatchedStack> = {
-  alert: "GatehouseNotRight",
+  alert: "GatehouseConditionFalse",
   what: "node.conf cut in the middle, and upkeep.restoreAfterMs is 0: nothing has its own alert for it",
   strike: async ({ binDirectory }) => {
     const path = join(binDirectory, "node.conf");
@@ -123,9 +123,9 @@ const unparsed: LiveFault<WatchedStack> = {
 };
 
 const volume: LiveFault<WatchedStack> = {
-  alert: "GatehouseVolumeAtCeiling",
+  alert: "GatehouseVolumeAtMaxSize",
   what: "that disk filled, while its claim, at an API server of the test's own, is as large as it may be",
-  besides: ["GatehouseDiskSpaceLow", "GatehouseNotRight"],
+  besides: ["GatehouseDiskSpaceLow", "GatehouseConditionFalse"],
   strike: async ({ disk: small, claim }) => {
     claim.setAtCeiling(true);
     await small?.fill();
@@ -140,9 +140,9 @@ const volume: LiveFault<WatchedStack> = {
 
 /** Puts node.conf into a separate directory, with a link where it stood, and has that directory's file system hang. */
 const hanging: LiveFault<WatchedStack> = {
-  alert: "GatehouseNotLookedAfter",
+  alert: "GatehouseReconcileStopped",
   what: "node.conf is a link into a directory whose file system hangs",
-  besides: ["GatehouseNotRight", "GatehousePruningStalled"],
+  besides: ["GatehouseConditionFalse", "GatehousePruningStalled"],
   // Two minutes of true time, which are compared with a clock.
   firesWithinMs: 240_000,
   prepare: async ({ binDirectory }) => {

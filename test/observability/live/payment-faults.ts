@@ -45,7 +45,7 @@ const money: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseSettlementStuck",
     what: "the node makes no block while a payment settles",
-    besides: ["GatehouseHeadStale", "GatehouseNotRight"],
+    besides: ["GatehouseHeadStale", "GatehouseConditionFalse"],
     strike: async ({ chain, facilitatorUrl }) => {
       const halted = await chain.halt();
       const settling = post(`${facilitatorUrl}/settle`, {});
@@ -59,7 +59,7 @@ const money: readonly LiveFault<WatchedStack>[] = [
     },
   },
   {
-    alert: "GatehouseRefusalsUnusual",
+    alert: "GatehouseRejectionsUnusual",
     what: "two payments a second for another amount after 300 good ones",
     prepare: (struck) => requestVerifications(struck, 300, {}),
     strike: ({ facilitatorUrl }) =>
@@ -152,7 +152,7 @@ const ledger: readonly LiveFault<Replicated>[] = [
     strike: prepareTrouble({ eth_getTransactionReceipt: "forgets" }),
   },
   {
-    alert: "GatehouseLedgerNotCompared",
+    alert: "GatehouseLedgerNotReconciled",
     what: "the facilitator's node answers an error to every question for a receipt",
     prepare: makeOldSettlement,
     // Five minutes of true time, which are compared with a clock.

@@ -15,7 +15,7 @@ const seen = (alert: string, firedAfterSeconds: number): SeenFault => ({
   what: "a fault",
   firedAfterSeconds,
   resolvedAfterSeconds: 1,
-  besides: ["GatehouseNotRight"],
+  besides: ["GatehouseConditionFalse"],
 });
 
 describe("the table of faults that were made", () => {
@@ -38,8 +38,8 @@ describe("the table of faults that were made", () => {
       printSeenFaults([seen("GatehouseNodeDown", 5), seen("GatehouseHeadStale", 9)], groups, { scale: 60, page }),
     );
     const second = printSeenFaults([seen("GatehouseNodeDown", 7)], groups, { scale: 60, page: first });
-    expect(second).toMatch(/^\| `GatehouseNodeDown` +\| a fault \| 3m +\| 7 s +\| 1 s +\| `NotRight` +\|$/m);
-    expect(second).toMatch(/^\| `GatehouseHeadStale` +\| a fault \| 3m +\| 9 s +\| 1 s +\| `NotRight` +\|$/m);
+    expect(second).toMatch(/^\| `GatehouseNodeDown` +\| a fault \| 3m +\| 7 s +\| 1 s +\| `ConditionFalse` +\|$/m);
+    expect(second).toMatch(/^\| `GatehouseHeadStale` +\| a fault \| 3m +\| 9 s +\| 1 s +\| `ConditionFalse` +\|$/m);
     expect(second).toContain(`- \`GatehouseNodeBehind\`: ${notTried}.`);
   });
 

@@ -53,7 +53,7 @@ async function repeatDrift(struck: WatchedStack): Promise<AsyncDisposable> {
   return {
     [Symbol.asyncDispose]: async () => {
       await writing[Symbol.asyncDispose]();
-      await waitForReason(struck, "ConfigCurrent", "AsDesired");
+      await waitForReason(struck, "ConfigReconciled", "Reconciled");
       await resume(struck);
     },
   };
@@ -66,16 +66,16 @@ async function takeWholeBudget(struck: WatchedStack): Promise<AsyncDisposable> {
     const running = await readFile(path, "utf8");
     await writeFile(path, running.replace(/("rpc_port"\s*:\s*")\d+/, `$1${port}`));
     await sleep(3_000);
-    const reason = await waitForReason(struck, "RestartSettled", "Idle", "BudgetExhausted");
+    const reason = await waitForReason(struck, "NoRestartPending", "NoRestart", "BudgetExhausted");
     if (reason === "BudgetExhausted") return { [Symbol.asyncDispose]: () => writeFile(path, running) };
   }
 }
 
 const configuration: readonly LiveFault<WatchedStack>[] = [
   {
-    alert: "GatehouseConfigHeld",
+    alert: "GatehousePaused",
     what: "`ws_port` edited to a port that another program has, so that the node does not start; fixed by `gatehouse resume`",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: async (struck) => {
       const whole = await readFile(findConfig(struck), "utf8");
       const takenPort = new URL(struck.pushgatewayUrl).port;
@@ -91,7 +91,7 @@ const configuration: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseConfigContested",
     what: "another program writes node.conf six times a second; fixed by `gatehouse resume`",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: repeatDrift,
   },
 ];
@@ -100,13 +100,13 @@ const pushed: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseMetricsNotArriving",
     what: "the Pushgateway stopped (SIGSTOP)",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: hang("pushgateway"),
   },
   {
-    alert: "GatehouseJobNameShared",
+    alert: "GatehouseJobNameConflict",
     what: "another node pushes under the same job name, once a second",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: ({ pushgatewayUrl }) => {
       const push = { method: "PUT", body: "height 1\n" };
       const url = `${pushgatewayUrl}/metrics/job/gatehouse-devnet`;
@@ -116,9 +116,9 @@ const pushed: readonly LiveFault<WatchedStack>[] = [
 ];
 
 const budget: LiveFault<WatchedStack> = {
-  alert: "GatehouseRestartBudgetUsedUp",
+  alert: "GatehouseRestartBudgetExhausted",
   what: "`rpc_port` edited until four restarts within the hour are used up; fixed by undoing the last edit",
-  besides: ["GatehouseNotRight"],
+  besides: ["GatehouseConditionFalse"],
   firesWithinMs: 180_000,
   strike: takeWholeBudget,
 };

@@ -21,15 +21,15 @@ function listRelease(minVersionAt: (head: number) => number) {
 
 const releases: readonly LiveFault<WatchedStack>[] = [
   {
-    alert: "GatehouseVersionTooOldSoon",
+    alert: "GatehouseVersionOutdatedSoon",
     what: "the release list names a newer version, needed from a block on that is a day ahead",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: listRelease((head) => head + 86_400),
   },
   {
-    alert: "GatehouseVersionTooOld",
+    alert: "GatehouseVersionOutdated",
     what: "the release list names a newer version, needed since block 1",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     strike: listRelease(() => 1),
   },
 ];
@@ -48,7 +48,7 @@ export async function startUpgradedNode(stack: WatchedStack): Promise<UpgradedNo
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-upgraded-"));
   started.defer(() => rm(folder, { recursive: true, force: true }));
   const node = started.use(await startDevnetWorkspace("0.15.0"));
-  const held = join(folder, "held");
+  const held = join(folder, "paused");
   const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
   const copier = join(folder, "cp");
   await writeFile(copier, `#!/bin/sh\nwhile [ -e '${held}' ]; do sleep 1; done\nPATH='${path}' exec cp "$@"\n`);
@@ -102,7 +102,7 @@ const upgrades: readonly LiveFault<UpgradedNode>[] = [
   {
     alert: "GatehouseUpgradeLong",
     what: "`gatehouse upgrade` whose copy of the data hangs (its `cp` waits); fixed by letting it go on, which proves the new version",
-    besides: ["GatehouseNotRight"],
+    besides: ["GatehouseConditionFalse"],
     firesWithinMs: 240_000,
     strike: async ({ upgrade, holdCopies }) => {
       const held = await holdCopies();
@@ -119,7 +119,7 @@ const upgrades: readonly LiveFault<UpgradedNode>[] = [
   {
     alert: "GatehouseUpgradeFailed",
     what: "`gatehouse upgrade` to a version whose start command fails; fixed by `gatehouse resume` and an upgrade to one that works",
-    besides: ["GatehouseConfigHeld", "GatehouseNotRight"],
+    besides: ["GatehousePaused", "GatehouseConditionFalse"],
     strike: async ({ upgrade, resume }) => {
       const upgrading = upgrade("0.16.3", "broken");
       upgrading.catch(() => undefined);

@@ -29,11 +29,19 @@ const replacedBy =
 const right = ({ node }: StruckNode) => writeOwnedConfig(node.workspace, "node-7");
 const drifted = (struck: StruckNode) => right(struck).replaceAll("storage_cetina", "pamir_cetina");
 
+/** What a fault shows that makes a condition False, and keeps no client from being served. */
+const degraded = (condition: Fault["shown"]["condition"], reads: string): Fault["shown"] => ({
+  verdict: "degraded",
+  condition,
+  readyz: 200,
+  reads,
+});
+
 /** A fault of node.conf that leaves the last good one in force. */
 const unusable = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
   what,
   strike,
-  shown: { verdict: "wrong", condition: ["ConfigValid", reason], readyz: 200, reads },
+  shown: degraded(["ConfigValid", reason], reads),
 });
 
 const disks = new Map<string, SmallDisk>();
@@ -51,7 +59,7 @@ const onOwnDisk: NonNullable<Fault["settings"]> = async (struck) => {
 export const fileFaults: readonly Fault[] = [
   unusable(
     "node.conf is gone",
-    "Vanished",
+    "FileMissing",
     "…/node.conf is not there; write it again, or set node.configPath",
     ({ node }) => rm(node.configPath),
   ),
@@ -70,7 +78,7 @@ export const fileFaults: readonly Fault[] = [
   ),
   unusable(
     "node.conf is half written",
-    "HalfWritten",
+    "Truncated",
     "…/node.conf:1:… is not complete JSON (",
     holds('{ "chain": { "moni'),
   ),
@@ -129,13 +137,10 @@ export const fileFaults: readonly Fault[] = [
         struck.node.configPath,
         drifted(struck).replace('"pamir_cetina_push_port"', '"pamir_cetina_push_port":1,"pamir_cetina_push_port"'),
       ),
-    shown: {
-      verdict: "wrong",
-      condition: ["ConfigCurrent", "EditRefused"],
-      readyz: 200,
-      reads:
-        "node.conf has the key chain.monitor_config.pamir_cetina_push_port twice (line 1, column …); remove one of the two.",
-    },
+    shown: degraded(
+      ["ConfigReconciled", "EditRejected"],
+      "node.conf has the key chain.monitor_config.pamir_cetina_push_port twice (line 1, column …); remove one of the two.",
+    ),
   },
   {
     what: "node.conf drifts, and has a byte order mark and CRLF line ends: it is corrected, and keeps both",
@@ -144,18 +149,16 @@ export const fileFaults: readonly Fault[] = [
       const text = drifted(struck).replace("node-7", "node-8").replaceAll(",", ",\r\n");
       return writeFile(struck.node.configPath, `\uFEFF${text}`);
     },
-    shown: { verdict: "wrong", condition: ["RestartSettled", "NoDriver"], readyz: 200, reads: "A restart is due (" },
+    shown: degraded(["NoRestartPending", "NoDriver"], "A restart is pending ("),
   },
   {
     what: "node.conf drifts, and the sidecar only observes",
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
     prepare: (struck) => writeFile(struck.node.configPath, drifted(struck)),
-    shown: {
-      verdict: "wrong",
-      condition: ["ConfigCurrent", "Drift"],
-      readyz: 200,
-      reads: "node.conf is not as desired, and upkeep.mode is observe: ",
-    },
+    shown: degraded(
+      ["ConfigReconciled", "Drift"],
+      "node.conf differs from the desired configuration, and upkeep.mode is observe: ",
+    ),
   },
   {
     what: "The disk of node.conf is full",
@@ -166,12 +169,10 @@ export const fileFaults: readonly Fault[] = [
       await disk?.fill();
       await writeFile(join(disk?.path ?? "", "node.conf"), drifted(struck));
     },
-    shown: {
-      verdict: "wrong",
-      condition: ["ConfigCurrent", "NotWritten"],
-      readyz: 200,
-      reads: "…/node.conf can't be written (ENOSPC: the disk is full; free some space).",
-    },
+    shown: degraded(
+      ["ConfigReconciled", "WriteFailed"],
+      "…/node.conf can't be written (ENOSPC: the disk is full; free some space).",
+    ),
   },
   ...hangingFaults,
   {
@@ -190,12 +191,10 @@ export const fileFaults: readonly Fault[] = [
         await writeFile(struck.node.configPath, index % 2 === 0 ? "" : right(struck));
       await writeFile(struck.node.configPath, drifted(struck));
     },
-    shown: {
-      verdict: "wrong",
-      condition: ["StateKept", "DiskFull"],
-      readyz: 200,
-      reads: "…/upkeep.sqlite can't be written (database or disk is full); free some space on its disk",
-    },
+    shown: degraded(
+      ["StateWritable", "DiskFull"],
+      "…/upkeep.sqlite can't be written (database or disk is full); free some space on its disk",
+    ),
   },
   {
     what: "Another program has locked the sidecar's state",
@@ -205,12 +204,10 @@ export const fileFaults: readonly Fault[] = [
       struck.resources.defer(() => database.close());
       await writeFile(struck.node.configPath, "");
     },
-    shown: {
-      verdict: "wrong",
-      condition: ["StateKept", "InUse"],
-      readyz: 200,
-      reads: "…/upkeep.sqlite can't be written (database is locked); end the other program that has it open",
-    },
+    shown: degraded(
+      ["StateWritable", "InUse"],
+      "…/upkeep.sqlite can't be written (database is locked); end the other program that has it open",
+    ),
   },
   {
     what: "Another sidecar has taken the right to write node.conf",
@@ -220,13 +217,10 @@ export const fileFaults: readonly Fault[] = [
       struck.resources.use(createWriterLock(configPath)).acquire();
       await struck.node.save(drifted(struck));
     },
-    shown: {
-      verdict: "wrong",
-      condition: ["SoleWriter", "Locked"],
-      readyz: 200,
-      reads:
-        "Another process looks after …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it, only one may write the file.",
-    },
+    shown: degraded(
+      ["SoleWriter", "Locked"],
+      "Another process looks after …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it, only one may write the file.",
+    ),
   },
   {
     what: "Another program writes the same drift again and again",
@@ -236,13 +230,10 @@ export const fileFaults: readonly Fault[] = [
         await corrected(struck);
       }
     },
-    shown: {
-      verdict: "wrong",
-      condition: ["SoleWriter", "Contested"],
-      readyz: 200,
-      reads:
-        "node.conf was corrected of the very same change again and again within six hours: another program keeps writing it. Stop that program",
-    },
+    shown: degraded(
+      ["SoleWriter", "Contested"],
+      "node.conf was corrected of the very same change again and again within six hours: another program keeps writing it. Stop that program",
+    ),
   },
 ];
 

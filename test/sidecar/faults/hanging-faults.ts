@@ -23,7 +23,7 @@ export const hangingFaults: readonly Fault[] = [
     strike: ({ node, resources }) => Promise.resolve(resources.use(mountHangingDisk(findConfigDirectory(node)))),
     shown: {
       verdict: "unknown",
-      condition: ["ConfigValid", "Hanging"],
+      condition: ["ConfigValid", "Unresponsive"],
       readyz: 200,
       reads:
         "…/node.conf can't be read: … has not come back since … (allowed: 2000 ms, upkeep.fileTimeoutMs): its file system hangs.",
@@ -43,10 +43,10 @@ export const hangingFaults: readonly Fault[] = [
     strike: ({ node, resources }) => Promise.resolve(resources.use(mountHangingDisk(seenData(node)))),
     shown: {
       verdict: "unknown",
-      condition: ["DataSound", "NotLooked"],
+      condition: ["DataIntact", "NotInspected"],
       readyz: 200,
       reads:
-        "The node's data can't be looked at: looking at …/seen-data has not come back since … (allowed: 2000 ms, upkeep.fileTimeoutMs): its file system hangs. See that its server or disk answers (stat -f, dmesg), or mount it again.",
+        "The node's data can't be read: looking at …/seen-data has not come back since … (allowed: 2000 ms, upkeep.fileTimeoutMs): its file system hangs. See that its server or disk answers (stat -f, dmesg), or mount it again.",
     },
   },
 ];

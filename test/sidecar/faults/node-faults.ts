@@ -62,7 +62,7 @@ export const nodeFaults: readonly Fault[] = [
     strike: ({ node }) => node.stop(),
     shown: {
       verdict: "down",
-      condition: ["RpcAnswering", "Refused"],
+      condition: ["RpcResponding", "ConnectionRefused"],
       readyz: 503,
       reads: "http://… can't be reached (ECONNREFUSED); is the node running, and is this its address?",
     },
@@ -75,7 +75,7 @@ export const nodeFaults: readonly Fault[] = [
     },
     shown: {
       verdict: "down",
-      condition: ["RpcAnswering", "TimedOut"],
+      condition: ["RpcResponding", "TimedOut"],
       readyz: 503,
       reads: "http://… did not answer",
     },
@@ -85,7 +85,7 @@ export const nodeFaults: readonly Fault[] = [
     settings: rpcIs((request) => void request.socket.destroy()),
     shown: {
       verdict: "down",
-      condition: ["RpcAnswering", "Closed"],
+      condition: ["RpcResponding", "ConnectionClosed"],
       readyz: 503,
       reads: "http://… took the connection and closed it before its answer was whole (ECONNRESET)",
     },
@@ -95,7 +95,7 @@ export const nodeFaults: readonly Fault[] = [
     settings: rpcIs((_, response) => response.end("<html>Welcome</html>")),
     shown: {
       verdict: "down",
-      condition: ["RpcAnswering", "NotJsonRpc"],
+      condition: ["RpcResponding", "NotJsonRpc"],
       readyz: 503,
       reads: "http://… answered eth_blockNumber with",
     },
@@ -105,17 +105,17 @@ export const nodeFaults: readonly Fault[] = [
     settings: rpcIs(answersRpc({})),
     shown: {
       verdict: "down",
-      condition: ["RpcAnswering", "RpcError"],
+      condition: ["RpcResponding", "RpcError"],
       readyz: 503,
       reads: "http://… answered eth_blockNumber with",
     },
   },
   {
-    what: "The node is on another chain",
+    what: "The node is on the wrong chain",
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "5" }),
     shown: {
       verdict: "down",
-      condition: ["ChainIdExpected", "AnotherChain"],
+      condition: ["ChainIdMatches", "WrongChain"],
       readyz: 503,
       reads: "The node is on chain 1672; expected 5; correct node.httpUrl or node.chainId.",
     },
@@ -165,7 +165,7 @@ export const nodeFaults: readonly Fault[] = [
     settings: async (struck) => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await serveRpc(struck, farAhead) }),
     shown: {
       verdict: "down",
-      condition: ["HeightCurrent", "Behind"],
+      condition: ["NodeSynced", "Behind"],
       readyz: 503,
       reads: "The node is at …, … blocks behind the references (allowed: 50); look at its peers and its disk.",
     },
@@ -175,7 +175,7 @@ export const nodeFaults: readonly Fault[] = [
     settings: async () => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await findFreeUrl("http") }),
     shown: {
       verdict: "unknown",
-      condition: ["HeightCurrent", "NoReference"],
+      condition: ["NodeSynced", "NoReference"],
       readyz: 200,
       reads: "No reference endpoint answered: http://… can't be reached (ECONNREFUSED)",
     },
@@ -187,8 +187,8 @@ export const nodeFaults: readonly Fault[] = [
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: await findFreeUrl("ws"),
     }),
     shown: {
-      verdict: "wrong",
-      condition: ["WebSocketAnswering", "Refused"],
+      verdict: "degraded",
+      condition: ["WebSocketResponding", "ConnectionRefused"],
       readyz: 200,
       reads:
         "ws://… can't be reached (ECONNREFUSED); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
@@ -208,8 +208,8 @@ export const nodeFaults: readonly Fault[] = [
       return Promise.resolve();
     },
     shown: {
-      verdict: "wrong",
-      condition: ["CallsAnswered", "NodeFails"],
+      verdict: "degraded",
+      condition: ["CallsSucceeding", "UpstreamFailing"],
       readyz: 200,
       reads:
         "… of … calls of the last … s got no answer from the node (eth_getBalance …), although it answers health checks. Send such a call to the node itself, and read its log.",
@@ -225,8 +225,8 @@ export const nodeFaults: readonly Fault[] = [
     }),
     prepare: ({ node }) => writeFile(node.programs.tool, "#!/bin/sh\nexit 3\n"),
     shown: {
-      verdict: "wrong",
-      condition: ["VersionAgreed", "VersionUnknown"],
+      verdict: "degraded",
+      condition: ["VersionConsistent", "VersionUnknown"],
       readyz: 200,
       reads: "The node's version is not known (",
     },
@@ -235,8 +235,8 @@ export const nodeFaults: readonly Fault[] = [
     what: "The node has another version than the setting says",
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_VERSION: "0.17.0" }),
     shown: {
-      verdict: "wrong",
-      condition: ["VersionAgreed", "Disagreement"],
+      verdict: "degraded",
+      condition: ["VersionConsistent", "Mismatch"],
       readyz: 200,
       reads: "The node's version is 0.16.2 (debug_protocolVersion). But ",
     },

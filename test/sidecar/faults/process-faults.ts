@@ -41,7 +41,7 @@ export const processFaults: readonly Fault[] = [
       return Promise.resolve();
     },
     shown: {
-      verdict: "wrong",
+      verdict: "degraded",
       condition: ["GatewayResponsive", "EventLoopDelayed"],
       readyz: 200,
       reads:
@@ -61,8 +61,8 @@ export const processFaults: readonly Fault[] = [
       return Promise.resolve();
     },
     shown: {
-      verdict: "wrong",
-      condition: ["FileDescriptorsLeft", "Short"],
+      verdict: "degraded",
+      condition: ["ConnectionsAvailable", "FileDescriptorsLow"],
       readyz: 200,
       reads:
         "… of 1024 file descriptors are open, … of at most … connections. If the callers are wanted, raise the limit of open files (ulimit -n",

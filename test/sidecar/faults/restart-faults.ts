@@ -20,8 +20,8 @@ export const restartFaults: readonly Fault[] = [
     strike: ({ node }) =>
       node.save(writeOwnedConfig(node.workspace, "node-7").replace('"18100"', '"18100", "crash": 1')),
     shown: {
-      verdict: "held",
-      condition: ["Unheld", "Held"],
+      verdict: "paused",
+      condition: ["NotPaused", "Paused"],
       readyz: 200,
       reads: "The node did not come back after a restart: …node exited with 3",
     },
@@ -40,8 +40,8 @@ export const restartFaults: readonly Fault[] = [
       await edited(struck);
     },
     shown: {
-      verdict: "held",
-      condition: ["Unheld", "Held"],
+      verdict: "paused",
+      condition: ["NotPaused", "Paused"],
       readyz: 503,
       reads:
         "The node did not come back after a restart: ./start-it can't be run (ETXTBSY): another process still writes it; `fuser -v …` shows which.",
@@ -58,8 +58,8 @@ export const restartFaults: readonly Fault[] = [
       return Promise.resolve();
     },
     shown: {
-      verdict: "right",
-      condition: ["UpkeepCurrent", "Current"],
+      verdict: "healthy",
+      condition: ["Reconciling", "Reconciling"],
       readyz: 200,
       reads: "The node was looked at …Z.",
     },
@@ -72,8 +72,8 @@ export const restartFaults: readonly Fault[] = [
       await node.start();
     },
     shown: {
-      verdict: "wrong",
-      condition: ["VersionAgreed", "Disagreement"],
+      verdict: "degraded",
+      condition: ["VersionConsistent", "Mismatch"],
       readyz: 200,
       reads:
         "The node's version is 0.10.0 (…). But a node of 0.10.0 would run in …, which is not there; what is there is …, so set node.version",
@@ -83,10 +83,10 @@ export const restartFaults: readonly Fault[] = [
     what: "node.conf was edited, and no driver may restart the node",
     strike: edited,
     shown: {
-      verdict: "wrong",
-      condition: ["RestartSettled", "NoDriver"],
+      verdict: "degraded",
+      condition: ["NoRestartPending", "NoDriver"],
       readyz: 200,
-      reads: "A restart is due (…); restart.driver is none, so restart it by hand.",
+      reads: "A restart is pending (…); restart.driver is none, so restart it by hand.",
     },
   },
   {
@@ -94,8 +94,8 @@ export const restartFaults: readonly Fault[] = [
     settings: () => ({ GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops" }),
     strike: ({ node }) => rm(node.programs.ops),
     shown: {
-      verdict: "wrong",
-      condition: ["RestartSettled", "ProgramMissing"],
+      verdict: "degraded",
+      condition: ["NoRestartPending", "ProgramMissing"],
       readyz: 200,
       reads: "The node can't be restarted: ./ops (ops.stop, ops.start) is not there",
     },
@@ -105,10 +105,10 @@ export const restartFaults: readonly Fault[] = [
     settings: () => ({ GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops", GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "0" }),
     strike: edited,
     shown: {
-      verdict: "wrong",
-      condition: ["RestartSettled", "BudgetExhausted"],
+      verdict: "degraded",
+      condition: ["NoRestartPending", "BudgetExhausted"],
       readyz: 200,
-      reads: "A restart is due (…); restart.budgetPerHour allows none, so restart it by hand.",
+      reads: "A restart is pending (…); restart.budgetPerHour allows none, so restart it by hand.",
     },
   },
   {
@@ -120,10 +120,10 @@ export const restartFaults: readonly Fault[] = [
     }),
     strike: edited,
     shown: {
-      verdict: "wrong",
-      condition: ["RestartSettled", "WaitingForWindow"],
+      verdict: "degraded",
+      condition: ["NoRestartPending", "WaitingForWindow"],
       readyz: 200,
-      reads: "A restart is due (…); it waits for the maintenance window at …-02-29T03:00:00.000Z.",
+      reads: "A restart is pending (…); it waits for the maintenance window at …-02-29T03:00:00.000Z.",
     },
   },
   {
@@ -131,10 +131,10 @@ export const restartFaults: readonly Fault[] = [
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
     strike: edited,
     shown: {
-      verdict: "wrong",
-      condition: ["RestartSettled", "Observing"],
+      verdict: "degraded",
+      condition: ["NoRestartPending", "Observing"],
       readyz: 200,
-      reads: "A restart is due (…); upkeep.mode is observe, so restart it by hand.",
+      reads: "A restart is pending (…); upkeep.mode is observe, so restart it by hand.",
     },
   },
   {
@@ -142,7 +142,7 @@ export const restartFaults: readonly Fault[] = [
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }),
     shown: {
       verdict: "waiting",
-      condition: ["Adopted", "WaitingForAdopt"],
+      condition: ["Adopted", "WaitingForApproval"],
       readyz: 200,
       reads: "The sidecar has changed nothing yet, and waits for your approval. Its plan: ",
     },

@@ -35,7 +35,7 @@ function boardOf(wrong: Condition) {
 
 /** Returns what the verdict shows of an unknown condition: its message, unless it is unknown because nothing was looked at yet. */
 function wordsOf(type: ConditionType, reason: string): string {
-  return reason === "NotPassed" ? "The sidecar has just started" : `${type} in words.`;
+  return reason === "NotReconciledYet" ? "The sidecar has just started" : `${type} in words.`;
 }
 
 test.each(shownConditions)(

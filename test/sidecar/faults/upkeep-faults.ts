@@ -16,7 +16,7 @@ const toolIs =
 const tool = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
   what,
   strike,
-  shown: { verdict: "wrong", condition: ["NodeCliWorking", reason], readyz: 200, reads },
+  shown: { verdict: "degraded", condition: ["NodeCliWorking", reason], readyz: 200, reads },
 });
 
 /** A Pushgateway that answers so. */
@@ -35,7 +35,7 @@ const pushgateway =
 const pushes = (what: string, reason: string, reads: string, settings: NonNullable<Fault["settings"]>): Fault => ({
   what,
   settings,
-  shown: { verdict: "wrong", condition: ["MetricsArriving", reason], readyz: 200, reads },
+  shown: { verdict: "degraded", condition: ["MetricsArriving", reason], readyz: 200, reads },
 });
 
 /** Faults of what the sidecar works with: node_cli, the Pushgateway, the disk of the data. */
@@ -76,7 +76,7 @@ export const upkeepFaults: readonly Fault[] = [
   ),
   tool(
     "node_cli prints something else than PruneInfo",
-    "Garbage",
+    "UnexpectedOutput",
     "node_cli prune --get printed",
     toolIs("echo hello"),
   ),
@@ -90,21 +90,22 @@ export const upkeepFaults: readonly Fault[] = [
     what: "node_cli claims to switch auto-pruning on, and does not",
     prepare: toolIs('echo "enable_auto_prune: 0"; echo "auto_prune_reserved_window: 100000"'),
     shown: {
-      verdict: "wrong",
-      condition: ["AutoPruneOn", "NotSwitchedOn"],
+      verdict: "degraded",
+      condition: ["AutoPruneEnabled", "EnableFailed"],
       readyz: 200,
       reads:
-        "node_cli prune --enable_auto_prune ended with status 0, but enable_auto_prune does not read 1; run it by hand to see why.",
+        "`node_cli prune --c …/node.conf --enable_auto_prune` exited with status 0, but enable_auto_prune does not read 1; run it by hand to see why.",
     },
   },
   {
     what: "Auto-pruning is off, and the sidecar only observes",
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }),
     shown: {
-      verdict: "wrong",
-      condition: ["AutoPruneOn", "Off"],
+      verdict: "degraded",
+      condition: ["AutoPruneEnabled", "Disabled"],
       readyz: 200,
-      reads: "Auto-pruning is off, and upkeep.mode is observe: node_cli prune --enable_auto_prune switches it on.",
+      reads:
+        "Auto-pruning is off, and upkeep.mode is observe: `node_cli prune --c …/node.conf --enable_auto_prune` switches it on.",
     },
   },
   pushes(
@@ -141,8 +142,8 @@ export const upkeepFaults: readonly Fault[] = [
     what: "The disk of the node's data is nearly full",
     settings: () => ({ GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" }),
     shown: {
-      verdict: "wrong",
-      condition: ["DiskSpaceLeft", "Low"],
+      verdict: "degraded",
+      condition: ["DiskSpaceSufficient", "Low"],
       readyz: 200,
       reads: "… GiB (… %) are free at …. Make the disk larger, or see that auto-pruning is on and advances.",
     },
@@ -152,7 +153,7 @@ export const upkeepFaults: readonly Fault[] = [
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_DATA_PATH: "/nowhere" }),
     shown: {
       verdict: "unknown",
-      condition: ["DiskSpaceLeft", "NotReadable"],
+      condition: ["DiskSpaceSufficient", "ReadFailed"],
       readyz: 200,
       reads:
         "The node's data directory /nowhere can't be looked at (ENOENT); set node.dataPath, or mount it for the sidecar.",

@@ -14,21 +14,21 @@ export function expectVerdictWords({ verdict, condition: [type, reason], reads }
   // The tables tie each reason to its type, which the compiler loses here.
   const side = findConditionTitle({ type, status, reason } as Condition);
   // Why nobody looks after the node is said in full; what was wrong when somebody still did, by its name.
-  const unknown = status === "False" && type !== "UpkeepCurrent" ? side : reads;
+  const unknown = status === "False" && type !== "Reconciling" ? side : reads;
   switch (verdict) {
-    case "held":
+    case "paused":
       return "Paused: the node needs you. A restart or an upgrade went wrong, and the sidecar changes nothing more";
     case "down":
       return `The node is down. It is not fit for traffic: …${side}`;
     case "waiting":
       return "The node serves; the sidecar waits for your approval. It has changed nothing.";
-    case "wrong":
-      return `The node serves, but … not right. ${type === "CallsAnswered" ? "Not every client gets an answer" : "Clients are served meanwhile"}. …${side}`;
+    case "degraded":
+      return `The node serves, but … fail…. ${type === "CallsSucceeding" ? "Not every client gets an answer" : "Clients are served meanwhile"}. …${side}`;
     case "working":
-      return `The sidecar is putting the node right. Nothing for you to do yet. ${reads}`;
+      return `The sidecar is fixing the node. Nothing for you to do yet. ${reads}`;
     case "unknown":
       return `Not known…${unknown}`;
-    case "right":
+    case "healthy":
       return "The node is right. Nothing to do:";
   }
 }

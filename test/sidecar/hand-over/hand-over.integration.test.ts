@@ -132,12 +132,12 @@ describe("a sidecar that serves on", () => {
       await writeFile(path, settingsWith({ health: { timeoutMs: "soon" } }));
       expect(await waitUntilRefused(sidecar, path)).toContain("health.timeoutMs");
       expect(await readHolder()).toBe(holder);
-      expect(await readPrometheus(sidecar)).toContain('gatehouse_file_in_force{setting="settingsPath"} 0');
+      expect(await readPrometheus(sidecar)).toContain('gatehouse_file_loaded{setting="settingsPath"} 0');
       const found = await readSettingsInForce(sidecar, path);
       expect(found?.sha256).toBe(hash("sha256", before));
       await writeFile(path, before);
       await waitUntilInForce(sidecar, path, before);
-      expect(await readPrometheus(sidecar)).toContain('gatehouse_file_in_force{setting="settingsPath"} 1');
+      expect(await readPrometheus(sidecar)).toContain('gatehouse_file_loaded{setting="settingsPath"} 1');
       expect(await readHolder()).toBe(holder);
     });
 

@@ -58,7 +58,7 @@ async function serveFacilitator() {
 /** A node that serves and has come to a fault three minutes ago, as its sidecar reports it. */
 async function serveSidecar() {
   const page = await servePage();
-  page.setRight(["RpcAnswering", "ChainIdExpected", "HeightAdvancing", "GatewayServing", "ConfigValid"]);
+  page.setRight(["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing", "ConfigValid"]);
   await page.live(180_000, (sinceMs) => ({ height: 1_000 + sinceMs / 1_000, latencyMs: 4 }));
   return page;
 }
@@ -117,7 +117,7 @@ looking(
     const { page } = seen;
     const card = (name: string) =>
       page.locator(".target").filter({ has: page.getByRole("link", { name, exact: true }) });
-    await page.getByText("1 of 3 is not right.").waitFor({ timeout: generousMs });
+    await page.getByText("1 of 3 is not healthy.").waitFor({ timeout: generousMs });
     const node = await card("node-7").innerText();
     expect(node).toContain("Healthy");
     expect(node).toMatch(/Last block\s+1,180/);
@@ -158,7 +158,7 @@ looking(
 
     // The figures of one that falls silent stay, marked as old.
     await served.disposeAsync();
-    await page.getByText("2 of 3 are not right.").waitFor({ timeout: generousMs });
+    await page.getByText("2 of 3 are not healthy.").waitFor({ timeout: generousMs });
     // A look may have met it while it ended: then it is first not ready, with figures of that moment.
     await readUntil(
       () => card("payments").innerText(),

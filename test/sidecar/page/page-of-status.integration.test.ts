@@ -40,7 +40,7 @@ looking(`a node that is right: one look says so, with figures, rates and folded 
   await using node = await serveRightNode();
   await using seen = await openStatusPage(browser, node.url);
   const { page } = seen;
-  await waitForLevel(page, "right");
+  await waitForLevel(page, "healthy");
   expect(await page.locator("#verdict").innerText()).toBe("Healthy\n\nAll 19 checks pass.");
   expect(await page.getByRole("status").textContent()).toBe("Healthy. All 19 checks pass.");
   expect((await page.locator("#figures > div").allInnerTexts()).map((text) => text.replaceAll("\n", " "))).toEqual([
@@ -73,7 +73,7 @@ looking(
     );
     expect(await page.locator("#to-do > li").count()).toBe(1);
     const card = page.locator("#to-do > li");
-    expect(await card.getByRole("heading").innerText()).toBe("The RPC does not answer");
+    expect(await card.getByRole("heading").innerText()).toBe("The RPC is not responding");
     expect(await card.locator(".command code").allInnerTexts()).toEqual([
       "docker ps --all --filter name=gatehouse-prod-node",
       "docker logs --tail 50 gatehouse-prod-node",
@@ -133,7 +133,7 @@ looking(
     await node.live(2 * minuteMs, (sinceMs) => ({ height: node.height + Math.floor(sinceMs / secondMs) }));
     await using seen = await openStatusPage(browser, node.url);
     const { page } = seen;
-    await waitForLevel(page, "right");
+    await waitForLevel(page, "healthy");
     const blocks = page.getByRole("slider", { name: "Blocks per minute" });
     await blocks.focus();
     expect(await blocks.getAttribute("aria-valuetext")).toMatch(/^60 at 12:13:00$/);
@@ -199,7 +199,7 @@ looking.each(takeSlice(otherStates, 2))(
 looking(
   `a sidecar that knows nothing yet, and one that goes away: the page says so, and what it shows is marked as old${skipped}`,
   async () => {
-    await using node = await servePage({ watched: ["RpcAnswering"] });
+    await using node = await servePage({ watched: ["RpcResponding"] });
     await using seen = await openStatusPage(browser, node.url);
     const { page } = seen;
     await waitForLevel(page, "unknown");
@@ -216,7 +216,7 @@ looking(
 looking(`what a node says is shown as text, whatever it says${skipped}`, async () => {
   await using node = await serveRightNode({}, 1);
   const message = `answered with <img src=x onerror="document.title='taken'"> and \`<b>code</b>\``;
-  node.set({ type: "RpcAnswering", status: "False", reason: "NotJsonRpc", message });
+  node.set({ type: "RpcResponding", status: "False", reason: "NotJsonRpc", message });
   node.events.add("write", "<script>document.title='taken'</script>", "<i>why</i>", doneBySidecar);
   await using seen = await openStatusPage(browser, node.url);
   const { page } = seen;
@@ -242,7 +242,7 @@ looking(
       traffic: { calls: [{ ...failed, count: Math.round((0.633 * sinceMs) / secondMs) }], limited: [] },
     }));
     await using seen = await openStatusPage(browser, node.url);
-    await waitForLevel(seen.page, "right");
+    await waitForLevel(seen.page, "healthy");
     expect((await seen.page.locator("td.bad").allInnerTexts())[0]).toMatch(/^0\.\d{3}$/);
     await expectWellMade(seen.page, "failing-calls");
   },

@@ -80,7 +80,7 @@ const targets: readonly ShownTarget[] = [
   {
     ...target,
     name: "node-7",
-    level: "right",
+    level: "healthy",
     state: "Healthy",
     cause: "All 19 checks pass.",
     figures: {
@@ -92,7 +92,7 @@ const targets: readonly ShownTarget[] = [
   {
     ...target,
     name: "payments",
-    level: "wrong",
+    level: "degraded",
     state: "Ready, with a fault",
     cause: "signer: The signer has 0.001 for gas, which lasts for some 20 settlements.",
     figures: {},
@@ -118,7 +118,7 @@ async function serveOverview(): Promise<ServedState> {
   return {
     url: overview.url,
     nowMs: clock.wallMs(),
-    ready: (page) => page.getByText("2 of 3 are not right.").waitFor(),
+    ready: (page) => page.getByText("2 of 3 are not healthy.").waitFor(),
     answers: { "/overview": { at, targets } },
     [Symbol.asyncDispose]: () => overview[Symbol.asyncDispose](),
   };
@@ -128,7 +128,7 @@ async function serveOverview(): Promise<ServedState> {
 async function serveOneThatGoes(): Promise<ServedState> {
   const node = await serveRightNode();
   const ready = async (page: Page) => {
-    await waitForLevel(page, "right", shownWithinMs);
+    await waitForLevel(page, "healthy", shownWithinMs);
     await node[Symbol.asyncDispose]();
     await waitForLevel(page, "stale", shownWithinMs);
   };
@@ -145,14 +145,14 @@ async function serveRunbook(): Promise<ServedState> {
 }
 
 const states: readonly State[] = [
-  { name: "healthy", serve: async () => pageOf(await serveRightNode(), "right"), looks: [desk, phone] },
+  { name: "healthy", serve: async () => pageOf(await serveRightNode(), "healthy"), looks: [desk, phone] },
   { name: "down", serve: async () => pageOf(await serveDeadNode(75 * secondMs), "down"), looks: [desk, phone] },
   { name: "waiting", serve: async () => pageOf(await serveWaitingNode(), "waiting") },
   ...otherStates.map((state) => ({
     name: state.name,
     serve: async () => pageOf(await serveState(state), state.level),
   })),
-  { name: "knows-nothing", serve: async () => pageOf(await servePage({ watched: ["RpcAnswering"] }), "unknown") },
+  { name: "knows-nothing", serve: async () => pageOf(await servePage({ watched: ["RpcResponding"] }), "unknown") },
   { name: "gone", serve: serveOneThatGoes },
   { name: "overview", serve: serveOverview, looks: [desk, phone] },
   { name: "runbook", serve: serveRunbook, looks: [desk, phone] },

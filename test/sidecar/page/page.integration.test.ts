@@ -35,14 +35,14 @@ afterAll(() => resources.disposeAsync());
 looking(`a node that is right: one look says so, and the page updates itself${skipped}`, async () => {
   await using seen = await openHealthyPage(browser, sidecar.urls["sidecar"]!);
   const { page } = seen;
-  await expectWellMade(page, "right");
+  await expectWellMade(page, "healthy");
   expect(seen.complaints()).toEqual([]);
 });
 
 looking(`a change of node.conf by hand is put right: the page says what, why and when${skipped}`, async () => {
   await using seen = await openStatusPage(browser, sidecar.urls["sidecar"]!);
   const { page } = seen;
-  await waitForLevel(page, "right", 60_000);
+  await waitForLevel(page, "healthy", 60_000);
   const right = await node.config();
   await node.save(right.replaceAll("storage_cetina_job_name", "pamir_cetina_job_name"));
   const change = page.locator("#changes li", { hasText: "renamed to" }).first();
@@ -50,7 +50,7 @@ looking(`a change of node.conf by hand is put right: the page says what, why and
   expect(await change.innerText()).toMatch(
     /^\d\d:\d\d:\d\d\s+write\s+node\.conf: pamir_cetina_job_name renamed to storage_cetina_job_name\.\s+Why: node .*0\.16\.2 reads the storage_\* names \(0\.16\.0 and later\)$/,
   );
-  await waitForLevel(page, "right", 60_000);
+  await waitForLevel(page, "healthy", 60_000);
   // The node has run since before the drift: it has read what stands there again.
   await page.locator("#changes li", { hasText: "No restart is needed" }).first().waitFor();
   expect(await node.config()).toBe(right);
@@ -61,7 +61,7 @@ looking(`a change of node.conf by hand is put right: the page says what, why and
 looking(`every link can be reached with the keyboard, and shows that it has the focus${skipped}`, async () => {
   await using seen = await openStatusPage(browser, sidecar.urls["sidecar"]!);
   const { page } = seen;
-  await waitForLevel(page, "right", 60_000);
+  await waitForLevel(page, "healthy", 60_000);
   const reached: string[] = [];
   const label = "document.activeElement.getAttribute('href') ?? document.activeElement.getAttribute('aria-label')";
   while (reached.at(-1) !== "/runbooks/README.md" && reached.length < 30) {

@@ -56,7 +56,7 @@ looking(`a node that is right: one look says so, and the page updates itself${sk
   );
   expect(await chart.locator("path.line.main, circle.main").count()).toBeGreaterThanOrEqual(1);
   expect(await chart.locator("text").count()).toBeGreaterThanOrEqual(6);
-  await expectWellMade(page, "right");
+  await expectWellMade(page, "healthy");
   expect(seen.complaints()).toEqual([]);
 });
 
@@ -65,10 +65,10 @@ looking(
   async () => {
     await using seen = await openStatusPage(browser, sidecar.urls["sidecar"]!);
     const { page } = seen;
-    await waitForLevel(page, "right", 60_000);
+    await waitForLevel(page, "healthy", 60_000);
     const right = await readFile(node.configPath, "utf8");
     await writeFile(node.configPath, right.replace('"mygrid_conf": {', '"mygrid_conf": "a text", "was": {'));
-    await waitForLevel(page, "held", 60_000);
+    await waitForLevel(page, "paused", 60_000);
     expect(await page.getByRole("status").innerText()).toContain("Gatehouse changes nothing more until you resume it.");
     const first = page.locator("#to-do li").first();
     await page.locator("#to-do li", { hasText: "After one more restart it is back." }).waitFor();
@@ -81,9 +81,9 @@ looking(
       async () => (await page.title()) === "Paused after a failed restart: node-7 · Gatehouse",
     );
     expect(await page.locator("#changes li[data-event=roll-back]").first().isVisible()).toBe(true);
-    await expectWellMade(page, "held");
+    await expectWellMade(page, "paused");
     expect((await runGatehouse(["resume"], environment)).status).toBe(0);
-    await waitForLevel(page, "right", 60_000);
+    await waitForLevel(page, "healthy", 60_000);
     expect(seen.complaints()).toEqual([]);
   },
 );
@@ -110,16 +110,16 @@ looking(`a sidecar that stopped: the page says that it is old, and comes back by
   const port = new URL(sidecar.urls["sidecar"]!).port;
   await using seen = await openStatusPage(browser, sidecar.urls["sidecar"]!);
   const { page } = seen;
-  await waitForLevel(page, "right", 60_000);
+  await waitForLevel(page, "healthy", 60_000);
   expect(await sidecar.end("SIGTERM")).toBe(0);
   await waitForLevel(page, "stale");
   expect(await page.getByRole("status").innerText()).toMatch(
-    /^The sidecar does not answer\. What is below is old, and the node is not looked after: it can't be reached\. /,
+    /^The sidecar does not answer\. What is below is old, and reconciliation has stopped: it can't be reached\. /,
   );
   expect(await page.locator("#updated").innerText()).toMatch(/^Stale: last updated at \d\d:\d\d:\d\d, \d+ s ago\.$/);
   await expectWellMade(page, "stale");
   sidecar = resources.use(await startService("sidecar", { ...environment, GATEHOUSE_SIDECAR_LISTEN_PORT: port }));
-  await waitForLevel(page, "right", 60_000);
+  await waitForLevel(page, "healthy", 60_000);
   expect(await page.locator("#updated").innerText()).toMatch(/^Live: updated at /);
   // The browser itself complains about each question that nobody answered, and there is nothing else.
   expect(seen.complaints().filter((words) => !words.startsWith("Failed to load resource: net::ERR_"))).toEqual([]);

@@ -51,8 +51,8 @@ looking(`a runbook is a page of the same look, with links and commands to copy${
   const { page } = seen;
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   expect(await page.title()).toBe("The node is down · Gatehouse");
-  const command = `curl -s http://127.0.0.1:9600/status | jq '.conditions[] | select(.type == "RestartSettled")'`;
-  const block = page.locator(".command", { hasText: "RestartSettled" });
+  const command = `curl -s http://127.0.0.1:9600/status | jq '.conditions[] | select(.type == "NoRestartPending")'`;
+  const block = page.locator(".command", { hasText: "NoRestartPending" });
   await block.getByRole("button", { name: "Copy" }).click();
   await block.getByRole("button", { name: "Copied" }).waitFor();
   expect(await page.evaluate("navigator.clipboard.readText()")).toBe(command);
@@ -73,5 +73,5 @@ looking(`a runbook can be read and its commands selected without JavaScript${ski
   await using _ = { [Symbol.asyncDispose]: () => context.close() };
   const page = await context.newPage();
   await page.goto(`${url}/runbooks/node-down.md`);
-  expect(await page.locator("pre").first().innerText()).toContain('select(.type == "RpcAnswering")');
+  expect(await page.locator("pre").first().innerText()).toContain('select(.type == "RpcResponding")');
 });

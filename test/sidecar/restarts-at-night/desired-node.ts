@@ -44,7 +44,7 @@ async function startDemandingNode(): Promise<FakeNode> {
   return node;
 }
 
-/** Starts a devnet node whose node.conf is as desired, as a sidecar with state in `state` left it. */
+/** Starts a devnet node whose node.conf matches the desired configuration, as a sidecar with state in `state` left it. */
 export async function startDesiredDevnet(environment: Readonly<Record<string, string>> = {}) {
   return runCorrection(await startDevnetWorkspace(version), environment);
 }
@@ -61,8 +61,8 @@ async function runCorrection<Node extends Pick<FakeNode, "workspace" | "configPa
   const stateDirectory = join(node.workspace, "state");
   await using upkeep = await runUpkeep(node, { ...patient, ...environment }, { stateDirectory });
   await waitForRestarts(upkeep, 1);
-  await upkeep.reason("RestartSettled", "Idle", 20_000);
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   return { node, stateDirectory, good: await readFile(node.configPath, "utf8") };
 }
 

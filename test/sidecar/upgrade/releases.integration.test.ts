@@ -32,14 +32,14 @@ test("a release list says days ahead, and once it is so, that the node is too ol
     };
     return readUntil(find, (condition) => condition?.reason === reason);
   };
-  expect(await report("VersionSufficient", "Sufficient")).toMatchObject({ status: "True" });
+  expect(await report("VersionSupported", "Supported")).toMatchObject({ status: "True" });
   await write(100_000);
-  expect(await report("VersionSufficient", "TooOldSoon")).toMatchObject({
+  expect(await report("VersionSupported", "OutdatedSoon")).toMatchObject({
     status: "False",
     message: expect.stringMatching(/^The node is 0\.15\.0.*from block 100000 on \(about 2.*needs 0\.16\.0 \(a fork\)/),
   });
   await write('"soon"');
-  expect((await report("FilesInForce", "Refused"))?.message).toContain("0.minVersionAt");
+  expect((await report("FilesLoaded", "Rejected"))?.message).toContain("0.minVersionAt");
   await write(1);
-  expect((await report("VersionSufficient", "TooOld"))?.message).toContain("from block 1 on");
+  expect((await report("VersionSupported", "Outdated"))?.message).toContain("from block 1 on");
 }, 120_000);

@@ -37,7 +37,7 @@ test("data would be restored from the copy that an upgrade kept, and are from an
   expect(failed.printed).toContain("was rolled back: the node runs with its old data");
   expect(failed.status).toBe(1);
   expect(await readFile(chain, "utf8")).toBe(oldBlocks);
-  await upkeep.reason("Unheld", "Held");
+  await upkeep.reason("NotPaused", "Paused");
   await writeFile(join(broken, "chain"), "blocks of the archive");
   const archive = join(node.workspace, "snapshot.tar.gz");
   await run("tar", ["-czf", archive, "-C", broken, "."]);
@@ -46,7 +46,7 @@ test("data would be restored from the copy that an upgrade kept, and are from an
   expect(outcome).toMatchObject({ status: 0, errors: expect.stringContaining("It has begun.") });
   expect(JSON.parse(outcome.printed)).toMatchObject({ result: "begun", upgrade: { end: "committed" } });
   expect(await readFile(chain, "utf8")).toBe("blocks of the archive");
-  await upkeep.reason("Unheld", "NoHold");
+  await upkeep.reason("NotPaused", "NotPaused");
 });
 
 test("a restore whose sidecar is killed at random steps ends with the data of the snapshot, or with the old ones", async () => {

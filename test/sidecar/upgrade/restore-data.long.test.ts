@@ -37,7 +37,7 @@ test("data are restored from the copy that an upgrade kept and from an archive; 
   expect(failed.printed).toContain("was rolled back: the node runs with its old data");
   expect(failed.status).toBe(1);
   expect(await readHash(node, 2)).toBe(hash);
-  await upkeep.reason("Unheld", "Held");
+  await upkeep.reason("NotPaused", "Paused");
   const archive = join(node.workspace, "snapshot.tar.gz");
   await run("tar", ["-czf", archive, "-C", join(kept, name, "data"), "."]);
   // A hold does not speak against it: that restarts did not help is why it is requested.
@@ -45,5 +45,5 @@ test("data are restored from the copy that an upgrade kept and from an archive; 
   expect(outcome).toMatchObject({ status: 0, errors: expect.stringContaining("It has begun.") });
   expect(JSON.parse(outcome.printed)).toMatchObject({ result: "begun", upgrade: { end: "committed" } });
   expect(await readHash(node, 2)).toBe(hash);
-  await upkeep.reason("Unheld", "NoHold");
+  await upkeep.reason("NotPaused", "NotPaused");
 }, 300_000);

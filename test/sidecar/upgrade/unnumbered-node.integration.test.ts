@@ -36,12 +36,14 @@ test("an upgrade that is verified is not undone by a node.version that still nam
     "node.version is fixed to 0.15.0; once 0.16.2 runs, set GATEHOUSE_SIDECAR_NODE_VERSION to 0.16.2, or remove it",
   );
   await upgradeDevnet(upkeep, release);
-  await upkeep.reason("UpgradeProved", "Proved");
-  await upkeep.reason("RestartSettled", "Idle");
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("UpgradeVerified", "Verified");
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   expect(await node.config()).toContain("storage_cetina_job_name");
   expect(await node.running()).toContain("storage_cetina_job_name");
-  expect(upkeep.board.get("VersionAgreed")?.message).toContain("The node's version is 0.16.2 (node_cli --version).");
+  expect(upkeep.board.get("VersionConsistent")?.message).toContain(
+    "The node's version is 0.16.2 (node_cli --version).",
+  );
   const writes = upkeep.events.list().filter(({ kind }) => kind === "write");
   expect(new Set(writes.map(({ why }) => why))).toEqual(new Set(["the upgrade from 0.15.0 to 0.16.2"]));
 });
@@ -93,9 +95,11 @@ test.each([
     expect(shown.printed).toContain(`from 0.12.2 to ${to}.`);
     expect(shown.printed).toContain(`the release has no VERSION, so the one in ${node.binDirectory} stays`);
     await upgradeDevnet(upkeep, release);
-    await upkeep.reason("UpgradeProved", "Proved");
-    await upkeep.reason("VersionAgreed", "VersionUnknown");
-    expect(upkeep.board.get("VersionAgreed")?.message).toContain(`upgrade.releasesPath: {version, commit: "${to}"}`);
+    await upkeep.reason("UpgradeVerified", "Verified");
+    await upkeep.reason("VersionConsistent", "VersionUnknown");
+    expect(upkeep.board.get("VersionConsistent")?.message).toContain(
+      `upgrade.releasesPath: {version, commit: "${to}"}`,
+    );
     expect([await node.version(), await node.config()]).toEqual([newCommit, before]);
     expect(await readFile(join(node.binDirectory, "VERSION"), "utf8")).toContain(oldCommit);
   },
@@ -117,7 +121,7 @@ test("programs that do not start are rolled back, and the old ones are judged by
   expect(await node.starts()).toBe(starts);
   await writeProgram(join(release, "pharos_light"), newCommit);
   await upgradeDevnet(upkeep, release);
-  await upkeep.reason("UpgradeProved", "RolledBack");
+  await upkeep.reason("UpgradeVerified", "RolledBack");
   expect(await node.version()).toBe(oldCommit);
 });
 
@@ -137,7 +141,7 @@ test("a published snapshot replaces the one directory that it has, and leaves th
   await mkdir(join(node.workspace, "data", "public"));
   await writeFile(join(node.workspace, "data", "meta"), "of genesis");
   await restoreData(upkeep, archive);
-  await upkeep.reason("UpgradeProved", "Proved");
+  await upkeep.reason("UpgradeVerified", "Verified");
   expect(await readFile(join(node.workspace, "data", "public", "blocks"), "utf8")).toBe("of the snapshot");
   expect(await readFile(join(node.workspace, "data", "meta"), "utf8")).toBe("of genesis");
 });

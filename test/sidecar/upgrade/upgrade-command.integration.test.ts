@@ -33,9 +33,9 @@ test("a corrupting version is rolled back: programs, old data and old node.conf,
   expect(await node.running()).toBe(before);
   expect((await readdir(node.binDirectory)).toSorted()).toEqual(programs.toSorted());
   expect(await program()).toBe(old);
-  const condition = await upkeep.reason("UpgradeProved", "RolledBack");
+  const condition = await upkeep.reason("UpgradeVerified", "RolledBack");
   expect(condition).toMatchObject({ status: "False" });
-  expect((await upkeep.reason("Unheld", "Held")).message).toContain("was rolled back");
+  expect((await upkeep.reason("NotPaused", "Paused")).message).toContain("was rolled back");
   const next = await upgradeDevnet(upkeep, await node.release("0.16.2", "good"));
   expect(next.printed).toContain("problem: a hold is in force");
   expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_upgrades_total{end="rolled-back"} 1');

@@ -43,9 +43,9 @@ test.each(["broken", "corrupting"] as const)(
     expect(await readFile(node.configPath, "utf8")).toBe(before);
     expect(await readFile(join(node.workspace, "bin", "ops"), "utf8")).toBe(programs);
     expect(await readdir(join(node.workspace, "bin"))).not.toContain("release.json");
-    const condition = await upkeep.reason("UpgradeProved", "RolledBack");
+    const condition = await upkeep.reason("UpgradeVerified", "RolledBack");
     expect(condition).toMatchObject({ status: "False" });
-    expect((await upkeep.reason("Unheld", "Held")).message).toContain("was rolled back");
+    expect((await upkeep.reason("NotPaused", "Paused")).message).toContain("was rolled back");
     expect((await upgradeDevnet(upkeep, await release(node, "good"))).printed).toContain("problem: a hold is in force");
     expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_upgrades_total{end="rolled-back"} 1');
   },

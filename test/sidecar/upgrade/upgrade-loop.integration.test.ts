@@ -47,8 +47,8 @@ async function startNode() {
     }),
   );
   const url = sidecar.urls["sidecar"] ?? "";
-  await waitForReason(url, "AutoPruneOn", "On");
-  await waitForReason(url, "RestartSettled", "Idle");
+  await waitForReason(url, "AutoPruneEnabled", "Enabled");
+  await waitForReason(url, "NoRestartPending", "NoRestart");
   const owned = resources.move();
   return { node, url, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

@@ -19,21 +19,21 @@ test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, 
     GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
   });
-  await upkeep.reason("AutoPruneOn", "On", 30_000);
+  await upkeep.reason("AutoPruneEnabled", "Enabled", 30_000);
   // Until the version is known nothing is due yet.
   await readUntil(
     () => upkeep.events.list().map(({ message }) => message),
     (messages) => messages.some((message) => message.startsWith("The node is back and advances")),
     30_000,
   );
-  await upkeep.reason("RestartSettled", "Idle", 30_000);
+  await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
   expect(node.configPath).toBe(join(node.workspace, "node", "domain", "client", "bin", "node.conf"));
   expect(await monitorOf(node.configPath)).toMatchObject({ pamir_cetina_job_name: "node-7" });
   const moved = await node.install("0.16.2");
   expect(moved).toBe(join(node.workspace, "bin", "node.conf"));
   expect(await monitorOf(moved)).toMatchObject({ pamir_cetina_job_name: "node-7" });
   // Where node_cli reports its version, an upgrade that is half done is seen.
-  if (testProfile === "standard") await upkeep.reason("VersionAgreed", "Disagreement", 20_000);
+  if (testProfile === "standard") await upkeep.reason("VersionConsistent", "Mismatch", 20_000);
   await node.restart();
   await readUntil(
     () => monitorOf(moved),
@@ -42,9 +42,9 @@ test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, 
   );
   expect(await monitorOf(moved)).toMatchObject({ storage_enable_cetina: true, storage_cetina_job_name: "node-7" });
   await upkeep.reason("NodeCliWorking", "Working", 20_000);
-  await upkeep.reason("RestartSettled", "Idle", 30_000);
+  await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
   expect(upkeep.board.get("ConfigValid")?.message).toBe(`${moved} can be used.`);
-  await upkeep.reason("VersionAgreed", "Agreed", 20_000);
+  await upkeep.reason("VersionConsistent", "Consistent", 20_000);
   expect(upkeep.events.list()).toContainEqual(
     expect.objectContaining({ kind: "version", message: "The node's version is 0.16.2 now, was 0.10.3." }),
   );

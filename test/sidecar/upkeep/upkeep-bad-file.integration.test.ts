@@ -37,7 +37,7 @@ test.each<[string, string, string | Uint8Array, string]>([
 ])("a node.conf %s: the condition says so, and the file stays as it is", async (_, reason, content, words) => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, onlyWords);
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   await writeFile(node.configPath, content);
   const { message } = await upkeep.reason("ConfigValid", reason);
   expect(message.replace(node.configPath, "node.conf")).toBe(words);
@@ -47,7 +47,7 @@ test.each<[string, string, string | Uint8Array, string]>([
 test("a node.conf of 100 MB is named and not read", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, onlyWords);
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   {
     await using file = await open(node.configPath, "w");
     await file.truncate(100_000_000);
@@ -66,7 +66,7 @@ test("a node.conf with a key that stands twice is named with its place and left 
   );
   await using node = await startFakeNode(twice);
   await using upkeep = await runUpkeep(node, onlyWords);
-  expect((await upkeep.reason("ConfigCurrent", "EditRefused")).message).toBe(
+  expect((await upkeep.reason("ConfigReconciled", "EditRejected")).message).toBe(
     "node.conf has the key chain.monitor_config.pamir_cetina_push_port twice (line 10, column 7); remove one of the two.",
   );
   expect(await node.config()).toBe(twice);
@@ -78,7 +78,7 @@ test.each([
 ])("a node.conf with %s is corrected and keeps it", async (_, styled) => {
   await using node = await startFakeNode(styled(driftedConfig));
   await using upkeep = await runUpkeep(node, onlyWords);
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   const renamed = driftedConfig
     .replace("enable_pamir_cetina", "storage_enable_cetina")
     .replaceAll("pamir_cetina", "storage_cetina");
@@ -105,7 +105,7 @@ test.skipIf(!isRoot)(
     await using node = await startFakeNode();
     await chown(node.configPath, 12_345, 12_345);
     await using upkeep = await runUpkeep(node, onlyWords);
-    await upkeep.reason("ConfigCurrent", "AsDesired");
+    await upkeep.reason("ConfigReconciled", "Reconciled");
     expect(await stat(node.configPath)).toMatchObject({ uid: 12_345, gid: 12_345 });
   },
 );
@@ -121,7 +121,7 @@ test.skipIf(!isRoot)(
         { ...onlyWords, GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2", GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" },
         { stateDirectory: join(node.workspace, "state") },
       );
-      return (await upkeep.reason("ConfigCurrent", "NotWritten")).message;
+      return (await upkeep.reason("ConfigReconciled", "WriteFailed")).message;
     });
     expect(words.replace(node.configPath, "node.conf")).toBe(
       "node.conf can't be written (EPERM: the sidecar's user may not give the new file the old one's owner; run it as the file's owner). It is tried again at each look at node.conf (upkeep.rereadIntervalMs).",

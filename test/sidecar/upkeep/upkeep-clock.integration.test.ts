@@ -19,7 +19,7 @@ function turnableClock(startMs: number) {
 async function corrects(node: FakeNode, upkeep: RunningUpkeep, job: string): Promise<void> {
   await writeFile(node.configPath, driftedConfig.replace("node-7", job));
   await readUntil(node.running, (text) => text.includes(`"storage_cetina_job_name": "${job}"`));
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
 }
 
 test("a clock that jumps an hour forward, and an hour back, changes nothing about the upkeep", async () => {
@@ -52,9 +52,9 @@ test("outside a maintenance window node.conf is corrected and the restart waits;
   await using node = await startFakeNode();
   const clock = turnableClock(Date.parse("2026-05-01T01:30:00Z"));
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_CRON: "0 3 * * *" }, { clock });
-  const { message } = await upkeep.reason("RestartSettled", "WaitingForWindow");
+  const { message } = await upkeep.reason("NoRestartPending", "WaitingForWindow");
   expect(message).toMatch(
-    /^A restart is due \(.*\); it waits for the maintenance window at 2026-05-01T03:00:00\.000Z\.$/,
+    /^A restart is pending \(.*\); it waits for the maintenance window at 2026-05-01T03:00:00\.000Z\.$/,
   );
   expect(await node.config()).toContain('"storage_cetina_job_name": "node-7"');
   expect(await node.running()).toContain('"pamir_cetina_job_name": "node-7"');
@@ -62,6 +62,6 @@ test("outside a maintenance window node.conf is corrected and the restart waits;
   upkeep.upkeep.wake();
   await readUntil(node.starts, (starts) => starts === 2);
   expect(clock.wallMs()).toBeGreaterThanOrEqual(Date.parse("2026-05-01T03:00:00Z"));
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(await node.running()).toContain('"storage_cetina_job_name": "node-7"');
 });

@@ -27,8 +27,8 @@ test("a copy of what is right that can't be kept is reported, and a node that an
   {
     await using before = await runUpkeep(node, {}, { stateDirectory: directory.path });
     await readUntil(node.starts, (starts) => starts === 2);
-    await before.reason("RestartSettled", "Idle");
-    await before.reason("ConfigCurrent", "AsDesired");
+    await before.reason("NoRestartPending", "NoRestart");
+    await before.reason("ConfigReconciled", "Reconciled");
   }
   {
     // As a sidecar leaves it that is killed between the stop and the start; one that runs would go on with it.
@@ -45,35 +45,35 @@ test("a copy of what is right that can't be kept is reported, and a node that an
     { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2", GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" },
     { stateDirectory: directory.path },
   );
-  await upkeep.reason("RpcAnswering", "Answering");
-  await upkeep.reason("RestartSettled", "Idle");
-  const { message } = await upkeep.reason("StateKept", "NotWritten");
+  await upkeep.reason("RpcResponding", "Responding");
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  const { message } = await upkeep.reason("StateWritable", "WriteFailed");
   expect(message).toContain(`can't be kept in ${copy} (E`);
   expect(message).toContain(`Make ${directory.path} writable, and free some space there (df, df -i).`);
   await rm(copy, { recursive: true });
-  await upkeep.reason("StateKept", "Kept");
+  await upkeep.reason("StateWritable", "Writable");
 });
 
 test("a look that fails after node.conf was judged is no look that was made", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle");
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   const versions = join(upkeep.stateDirectory, "versions");
   await rm(versions, { recursive: true });
   await writeFile(versions, "in the way");
   await rm(join(upkeep.stateDirectory, "healthy.conf"));
   await mkdir(join(upkeep.stateDirectory, "healthy.conf"));
   await writeFile(node.configPath, (await node.config()).replace("12345678901234567890", "7"));
-  await upkeep.reason("UpkeepCurrent", "Failing");
-  const made = await metric(upkeep, "gatehouse_upkeep_passes_total");
-  const failed = await metric(upkeep, "gatehouse_upkeep_pass_failures_total");
+  await upkeep.reason("Reconciling", "Failing");
+  const made = await metric(upkeep, "gatehouse_reconciles_total");
+  const failed = await metric(upkeep, "gatehouse_reconcile_failures_total");
   await readUntil(
-    () => metric(upkeep, "gatehouse_upkeep_pass_failures_total"),
+    () => metric(upkeep, "gatehouse_reconcile_failures_total"),
     (now) => now >= failed + 3,
   );
-  expect(await metric(upkeep, "gatehouse_upkeep_passes_total")).toBe(made);
+  expect(await metric(upkeep, "gatehouse_reconciles_total")).toBe(made);
 });
 
 test.skipIf(!isPossible)(
@@ -111,16 +111,16 @@ test.skipIf(!isPossible)(
         () => upkeep.events.list().map(({ message }) => message),
         (messages) => messages.some((message) => message.startsWith("The node is back and advances")),
       );
-      expect(upkeep.board.get("ConfigValid")?.reason).toBe("Hanging");
+      expect(upkeep.board.get("ConfigValid")?.reason).toBe("Unresponsive");
       expect(upkeep.state.startedWith.get()).toBeUndefined();
       expect(upkeep.state.hold.get()).toBeUndefined();
       hanging.dispose();
-      await upkeep.reason("UpkeepCurrent", "Current");
+      await upkeep.reason("Reconciling", "Reconciling");
       await readUntil(
         () => restarts,
         (count) => count === 2,
       );
-      await upkeep.reason("RestartSettled", "Idle");
+      await upkeep.reason("NoRestartPending", "NoRestart");
     } finally {
       hanging.dispose();
       await new Promise((resolve) => engine.close(resolve));

@@ -23,12 +23,12 @@ exec ./ops-itself "$@"
 
 async function rolledBack(node: FakeNode, upkeep: RunningUpkeep): Promise<string> {
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const healthy = await node.config();
   const beganMs = performance.now();
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"late-crash"'));
   const message = await readUntil(
-    () => upkeep.board.get("Unheld")?.message ?? "",
+    () => upkeep.board.get("NotPaused")?.message ?? "",
     (text) => text.includes("After one more restart it is back."),
     40_000,
   );

@@ -23,7 +23,7 @@ const metric = async ({ metrics }: RunningUpkeep, name: string) =>
 
 /** Waits until some more passes were made. */
 async function passesGoOn(upkeep: RunningUpkeep): Promise<void> {
-  const made = () => metric(upkeep, "gatehouse_upkeep_passes_total");
+  const made = () => metric(upkeep, "gatehouse_reconciles_total");
   const before = await made();
   await readUntil(made, (now) => now >= before + 5);
 }
@@ -34,36 +34,36 @@ mounting(
     await using disk = await mountSmallDisk(2_048);
     await using node = await startFakeNode();
     await using upkeep = await runUpkeep(node, quick, { stateDirectory: disk.path });
-    await upkeep.reason("ConfigCurrent", "AsDesired");
+    await upkeep.reason("ConfigReconciled", "Reconciled");
     const right = await node.config();
     await disk.fill();
     // The database's own files may have room left for small things.
     const uses = Array.from({ length: 20_000 }, (_, atMs) => ({ atMs, usedBytes: 1 }));
     upkeep.state.diskHistory.set({ path: disk.path, uses });
     await node.save(driftedConfig);
-    expect((await upkeep.reason("StateKept", "DiskFull")).message).toContain(
+    expect((await upkeep.reason("StateWritable", "DiskFull")).message).toContain(
       `${join(disk.path, "upkeep.sqlite")} can't be written (database or disk is full); free some space on its disk`,
     );
     // What little is left in the database's own files may still take a fact, but no copy of node.conf.
     const current = await readUntil(
-      () => upkeep.board.get("ConfigCurrent"),
+      () => upkeep.board.get("ConfigReconciled"),
       (condition) => condition?.status === "False",
     );
     expect(current?.message).toMatch(
-      /the sidecar can't keep its state \(StateKept says why\): |no copy of it can be kept in the state directory \(ENOSPC/,
+      /the sidecar can't keep its state \(StateWritable says why\): |no copy of it can be kept in the state directory \(ENOSPC/,
     );
     await passesGoOn(upkeep);
     expect(await node.config()).toBe(driftedConfig);
-    expect(await metric(upkeep, "gatehouse_upkeep_pass_failures_total")).toBe(0);
+    expect(await metric(upkeep, "gatehouse_reconcile_failures_total")).toBe(0);
     // What changes is reported from memory, and nobody is accused.
     await node.save("");
     await upkeep.reason("ConfigValid", "Empty");
-    expect(upkeep.board.get("SoleWriter")?.reason).toBe("OnlyWriter");
+    expect(upkeep.board.get("SoleWriter")?.reason).toBe("Uncontested");
     const reported = upkeep.events.list().find(({ message }) => message.startsWith("ConfigValid"));
     expect(reported?.message).toMatch(/^ConfigValid is False \(Empty\)/);
     await node.save(driftedConfig);
     await disk.empty();
-    await upkeep.reason("StateKept", "Kept");
+    await upkeep.reason("StateWritable", "Writable");
     await readUntil(node.config, (text) => text === right);
     const { database } = upkeep.state.store;
     expect(
@@ -80,13 +80,13 @@ mounting(
     await using disk = await mountSmallDisk(2_048);
     await using node = await startFakeNode();
     await using upkeep = await runUpkeep(node, quick, { stateDirectory: disk.path });
-    await upkeep.reason("ConfigCurrent", "AsDesired");
+    await upkeep.reason("ConfigReconciled", "Reconciled");
     using other = new DatabaseSync(join(disk.path, "upkeep.sqlite"));
     other.exec("BEGIN IMMEDIATE");
     upkeep.state.diskHistory.set(undefined);
-    expect((await upkeep.reason("StateKept", "InUse")).message).toContain("can't be written (database is locked)");
+    expect((await upkeep.reason("StateWritable", "InUse")).message).toContain("can't be written (database is locked)");
     other.exec("ROLLBACK");
-    await upkeep.reason("StateKept", "Kept");
+    await upkeep.reason("StateWritable", "Writable");
   },
 );
 
@@ -96,15 +96,15 @@ mounting(`corrections that could not be written accuse nobody of writing node.co
   await writeFile(configPath, driftedConfig);
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { ...quick, GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: configPath });
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   await disk.fill();
   await writeFile(configPath, driftedConfig);
-  expect((await upkeep.reason("ConfigCurrent", "NotWritten")).message).toContain("ENOSPC: the disk is full");
+  expect((await upkeep.reason("ConfigReconciled", "WriteFailed")).message).toContain("ENOSPC: the disk is full");
   await passesGoOn(upkeep);
-  expect(upkeep.board.get("SoleWriter")?.reason).toBe("OnlyWriter");
+  expect(upkeep.board.get("SoleWriter")?.reason).toBe("Uncontested");
   expect(await upkeep.corrections()).toBe(1);
   await disk.empty();
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
 });
 
 mounting(
@@ -113,26 +113,26 @@ mounting(
     await using node = await startFakeNode();
     const resources = new AsyncDisposableStack();
     const upkeep = resources.use(await runUpkeep(node, quick));
-    await upkeep.reason("ConfigCurrent", "AsDesired");
+    await upkeep.reason("ConfigReconciled", "Reconciled");
     using hanging = mountHangingDisk(node.binDirectory);
-    const { message } = await upkeep.reason("ConfigValid", "Hanging");
+    const { message } = await upkeep.reason("ConfigValid", "Unresponsive");
     expect(message.replaceAll(node.configPath, "node.conf")).toMatch(
       /^node\.conf can't be read: (looking at|reading) \S+ has not come back since \S+Z \(allowed: 500 ms, upkeep\.fileTimeoutMs\): its file system hangs\./,
     );
-    expect((await upkeep.reason("UpkeepCurrent", "Failing")).message).toMatch(
+    expect((await upkeep.reason("Reconciling", "Failing")).message).toMatch(
       /can't be looked at, because its file system hangs/,
     );
-    const failures = () => metric(upkeep, "gatehouse_upkeep_pass_failures_total");
+    const failures = () => metric(upkeep, "gatehouse_reconcile_failures_total");
     const before = await failures();
     await readUntil(failures, (count) => count >= before + 3);
     // Names and other files still find a thread.
     expect((await lookup("localhost")).address).toMatch(/127|::1/);
     await writeFile(join(node.workspace, "other"), "");
     hanging[Symbol.dispose]();
-    await upkeep.reason("UpkeepCurrent", "Current");
+    await upkeep.reason("Reconciling", "Reconciling");
     await upkeep.reason("ConfigValid", "Valid");
     using again = mountHangingDisk(node.binDirectory);
-    await upkeep.reason("ConfigValid", "Hanging");
+    await upkeep.reason("ConfigValid", "Unresponsive");
     const beganMs = performance.now();
     await resources.disposeAsync();
     expect(performance.now() - beganMs).toBeLessThan(20_000);

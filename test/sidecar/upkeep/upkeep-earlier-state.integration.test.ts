@@ -72,10 +72,10 @@ describe.each(states)("the state that 0.1.0 left of a node of $version", (state)
     const stateDirectory = await restoreState(state, node);
     const starts = await node.starts();
     await using upkeep = await runUpkeep(node, settingsOf(state), { stateDirectory });
-    await upkeep.reason("ConfigCurrent", "AsDesired");
-    await upkeep.reason("RestartSettled", "Idle");
-    await upkeep.reason("RollBackReady", "Kept");
-    await upkeep.reason("AutoPruneOn", "On");
+    await upkeep.reason("ConfigReconciled", "Reconciled");
+    await upkeep.reason("NoRestartPending", "NoRestart");
+    await upkeep.reason("RollbackReady", "Ready");
+    await upkeep.reason("AutoPruneEnabled", "Enabled");
     expect(upkeep.board.list().filter(({ status }) => status === "False")).toEqual([]);
     const acts = new Set(["write", "restart", "roll-back", "hold", "prune", "version"]);
     const kept = state.event.filter(({ kind }) => acts.has(kind)).map(({ message }) => message);

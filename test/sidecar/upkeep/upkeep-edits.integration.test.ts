@@ -17,9 +17,9 @@ const hashOf = (text: string) => createHash("sha256").update(text).digest("hex")
 
 /** Waits until a sidecar has nothing more to do, and has looked at node.conf since. */
 async function settle(upkeep: RunningUpkeep): Promise<void> {
-  await upkeep.reason("RestartSettled", "Idle");
-  await upkeep.reason("ConfigCurrent", "AsDesired");
-  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
+  const passes = async () => Number(/^gatehouse_reconciles_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await passes();
   await readUntil(passes, (now) => now >= before + 2);
 }
@@ -129,7 +129,7 @@ test("a monitor_config that is lost comes back with the values that the node ran
   lock.acquire();
   const { storage_cetina_job_name: _, ...others } = values ?? {};
   await node.save(JSON.stringify({ ...lost, chain: { ...chain, monitor_config: others } }));
-  await upkeep.reason("ConfigCurrent", "Locked");
+  await upkeep.reason("ConfigReconciled", "Locked");
   const answer = await upkeep.upkeep.control.upgrade({
     source: await node.release("0.16.3", "good"),
     version: "0.16.3",

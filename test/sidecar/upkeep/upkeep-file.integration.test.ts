@@ -26,7 +26,7 @@ const isCorrected = (text: string) => text.includes("storage_cetina_job_name") &
 
 async function corrected(node: FakeNode, upkeep: RunningUpkeep): Promise<string> {
   const text = await readUntil(node.config, isCorrected);
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   return text;
 }
 
@@ -76,7 +76,7 @@ test("a folder that is deleted and made again gets its configuration back, and i
   const good = await corrected(node, upkeep);
   const directory = dirname(node.configPath);
   await rm(directory, { recursive: true });
-  const gone = await upkeep.reason("ConfigValid", "Vanished");
+  const gone = await upkeep.reason("ConfigValid", "FileMissing");
   expect(gone.message).toContain(
     `${node.configPath} is not there; write it again, or set node.configPath to where it is.`,
   );
@@ -90,11 +90,11 @@ test("a folder that is deleted and made again gets its configuration back, and i
 test("in observe mode nothing changes and everything is said", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" });
-  const condition = await upkeep.reason("ConfigCurrent", "Drift");
+  const condition = await upkeep.reason("ConfigReconciled", "Drift");
   expect(condition.message).toContain(
-    "node.conf is not as desired, and upkeep.mode is observe: enable_pamir_cetina renamed",
+    "node.conf differs from the desired configuration, and upkeep.mode is observe: enable_pamir_cetina renamed",
   );
-  await upkeep.reason("AutoPruneOn", "Off");
+  await upkeep.reason("AutoPruneEnabled", "Disabled");
   expect(await node.config()).toBe(driftedConfig);
   // After the first whole pass, which may come later than what was waited for.
   await readUntil(
@@ -127,8 +127,8 @@ test("two sidecars for one file: the second one does not write, and says who doe
   expect(condition.message).toMatch(/^Another process looks after .*only one may write the file\.$/);
   expect(condition.message).toContain(`/${basename(node.configPath)} `);
   // The cause is named once.
-  expect((await second.reason("ConfigCurrent", "Locked")).message).toMatch(
-    /^node\.conf is not as desired, and this sidecar may not write it \(SoleWriter\): .*another/,
+  expect((await second.reason("ConfigReconciled", "Locked")).message).toMatch(
+    /^node\.conf differs from the desired configuration, and this sidecar may not write it \(SoleWriter\): .*another/,
   );
   expect(await node.config()).toContain("node-7");
 });
@@ -138,7 +138,7 @@ test("a second writer that disagrees ends in a condition, and in no restart", as
   await using upkeep = await runUpkeep(node, { ...hideProcess(node), GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
   await readUntil(node.config, (text) => text.includes('"ours"'));
   const ours = await node.config();
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const restarts = await node.starts();
   for (let index = 0; index < 80; index += 1) {
     await writeFile(node.configPath, ours.replace('"ours"', `"theirs-${index}"`));
@@ -148,7 +148,7 @@ test("a second writer that disagrees ends in a condition, and in no restart", as
   expect(condition.message).toMatch(
     /^node\.conf was corrected \d+ times within a minute: another program keeps writing it\. Stop that program/,
   );
-  expect((await upkeep.reason("RestartSettled", "Contested")).message).toMatch(
+  expect((await upkeep.reason("NoRestartPending", "Contested")).message).toMatch(
     /another program keeps writing node\.conf, so it waits until \S+Z, or until `[^`]+\/gatehouse\.js'? resume --state-directory \S+` is run\./,
   );
   expect((await node.starts()) - restarts).toBeLessThanOrEqual(6);
@@ -160,8 +160,8 @@ test("a program that writes the same drift now and then is distinguished from a 
   await readUntil(node.starts, (starts) => starts === 2);
   const ours = await node.config();
   for (const [starts, settled] of [
-    [3, "Idle"],
-    [4, "Idle"],
+    [3, "NoRestart"],
+    [4, "NoRestart"],
     [4, "Contested"],
     [4, "Contested"],
   ] as const) {
@@ -173,7 +173,7 @@ test("a program that writes the same drift now and then is distinguished from a 
       () => upkeep.state.restartInFlight.get(),
       (restart) => restart === undefined,
     );
-    await upkeep.reason("RestartSettled", settled);
+    await upkeep.reason("NoRestartPending", settled);
   }
   const condition = await upkeep.reason("SoleWriter", "Contested");
   expect(condition.message).toContain("of the very same change again and again within six hours: another program");
@@ -193,7 +193,7 @@ test("a file that is larger than the limit is never replaced", async () => {
   const large = `${await corrected(node, upkeep)}//${"x".repeat(10_000)}\n`;
   await writeFile(node.configPath, large);
   await upkeep.reason("ConfigValid", "TooLarge");
-  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const passes = async () => Number(/^gatehouse_reconciles_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await passes();
   await readUntil(passes, (count) => count > before + 5);
   expect(await node.config()).toBe(large);

@@ -31,21 +31,21 @@ mounting(`a disk of the data that hangs is named, and node.conf is looked after 
     // The node itself hangs, too.
     GATEHOUSE_SIDECAR_LAG_RESTART: "false",
   });
-  await upkeep.reason("DataSound", "Sound");
+  await upkeep.reason("DataIntact", "Intact");
   const data = join(node.workspace, "data");
   using hanging = mountHangingDisk(data);
-  const { status, message } = await upkeep.reason("DataSound", "NotLooked", 10_000);
+  const { status, message } = await upkeep.reason("DataIntact", "NotInspected", 10_000);
   expect(status).toBe("Unknown");
   expect(message.replaceAll(data, "data")).toMatch(
-    /^The node's data can't be looked at: looking at data has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\. .* The next look is at \S+Z\.$/,
+    /^The node's data can't be read: looking at data has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\. .* The next look is at \S+Z\.$/,
   );
   expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
   await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
   await readUntil(node.config, isCorrected);
   expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
-  expect(upkeep.board.get("UpkeepCurrent")?.reason).toBe("Current");
+  expect(upkeep.board.get("Reconciling")?.reason).toBe("Reconciling");
   hanging[Symbol.dispose]();
-  await upkeep.reason("DataSound", "Sound");
+  await upkeep.reason("DataIntact", "Intact");
 });
 
 mounting(
@@ -56,17 +56,17 @@ mounting(
     await mkdir(keys, { recursive: true });
     await writeFile(join(keys, "domain.key"), "key");
     await using upkeep = await runUpkeep(node, quick);
-    await upkeep.reason("RestartSettled", "Idle");
+    await upkeep.reason("NoRestartPending", "NoRestart");
     using hanging = mountHangingDisk(keys);
     await node.save((await node.config()).replace('"18100"', '"18101"'));
-    const { message } = await upkeep.reason("RestartSettled", "EditNotJudged", 10_000);
+    const { message } = await upkeep.reason("NoRestartPending", "EditNotChecked", 10_000);
     expect(message.replaceAll(keys, "keys")).toMatch(
       /^node\.conf was changed, and whether the node would start with it can't be told: looking at keys\/domain\.key has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\./,
     );
     await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
     await readUntil(node.config, isCorrected);
     expect(await node.starts()).toBe(1);
-    expect(upkeep.board.get("UpkeepCurrent")?.reason).toBe("Current");
+    expect(upkeep.board.get("Reconciling")?.reason).toBe("Reconciling");
     hanging[Symbol.dispose]();
     await readUntil(node.starts, (starts) => starts === 2);
   },
@@ -79,15 +79,15 @@ mounting(`a program on a disk that hangs is named, and neither passes nor the pr
   const start = join(tools, "start");
   await writeFile(start, `#!/bin/sh\n./ops start --config ./${basename(node.configPath)}\n`, { mode: 0o755 });
   await using upkeep = await runUpkeep(node, { ...quick, GATEHOUSE_SIDECAR_OPS_START: JSON.stringify([start]) });
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   using hanging = mountHangingDisk(tools);
-  const { message } = await upkeep.reason("RestartSettled", "ProgramMissing", 10_000);
+  const { message } = await upkeep.reason("NoRestartPending", "ProgramMissing", 10_000);
   expect(message.replaceAll(tools, "tools")).toMatch(
     /^The node can't be restarted: looking at tools\/start has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\./,
   );
   await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
   await readUntil(node.config, isCorrected);
-  expect(upkeep.board.get("UpkeepCurrent")?.reason).toBe("Current");
+  expect(upkeep.board.get("Reconciling")?.reason).toBe("Reconciling");
   hanging[Symbol.dispose]();
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
 });

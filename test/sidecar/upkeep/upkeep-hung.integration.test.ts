@@ -29,9 +29,9 @@ async function watched(node: FakeNode, startedAt: string, hungAfter = hungAfterM
     GATEHOUSE_SIDECAR_KUBERNETES_API_URL: server.apiUrl,
     GATEHOUSE_SIDECAR_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: server.directory,
   });
-  await upkeep.reason("RpcAnswering", "Answering");
-  await upkeep.reason("RestartSettled", "Idle");
-  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  await upkeep.reason("RpcResponding", "Responding");
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  const passes = async () => Number(/^gatehouse_reconciles_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   return {
     upkeep,
     deletions: () => server.requests.filter((request) => request.startsWith("DELETE")).length,
@@ -72,7 +72,7 @@ test("a node that has not answered since its start replays its log, and is left 
   await using node = await createFakeNode(rightConfig);
   await using pod = await watched(node, later);
   await pod.hang();
-  await pod.upkeep.reason("RpcAnswering", "TimedOut");
+  await pod.upkeep.reason("RpcResponding", "TimedOut");
   await pod.wellAfter();
   expect(pod.deletions()).toBe(0);
 });
@@ -81,7 +81,7 @@ test("a node that hangs is only reported where nothing says that it is to be res
   await using node = await createFakeNode(rightConfig);
   await using pod = await watched(node, longAgo, 0);
   await pod.hang();
-  await pod.upkeep.reason("RpcAnswering", "TimedOut");
+  await pod.upkeep.reason("RpcResponding", "TimedOut");
   await pod.wellAfter();
   expect(pod.deletions()).toBe(0);
 });

@@ -18,7 +18,7 @@ test.concurrent("a chain that makes no block does not keep a restart from being 
   });
   await upkeep.reason("HeightAdvancing", "Quiet");
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle", 20_000);
+  await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
   expect(await node.starts()).toBe(2);
   expect(upkeep.state.hold.get()).toBeUndefined();
   expect(await node.running()).toContain("storage_enable_cetina");
@@ -29,7 +29,7 @@ test.concurrent("a chain that was at rest before anybody watched it has all of t
   await node.start();
   await using upkeep = await runUpkeep(node);
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle", 20_000);
+  await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
   expect(await node.starts()).toBe(2);
   expect(upkeep.state.hold.get()).toBeUndefined();
 });

@@ -22,7 +22,7 @@ async function wordsAbout(text: string | undefined, reason: string, mode = 0o755
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
   });
   const { message } = await upkeep.reason("NodeCliWorking", reason);
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   // What the tool itself said last may be a command, which another sentence would go on.
   const again = /(?:(?<=[.?]) It is run again at [\d:.TZ-]+\.|(?<![.?]) \(it is run again at [\d:.TZ-]+Z\))$/;
   expect(message).toMatch(again);
@@ -41,13 +41,13 @@ test.each<[string, string | undefined, string, string, number?]>([
   [
     "printing garbage",
     "#!/bin/sh\necho '<html>'\n",
-    "Garbage",
+    "UnexpectedOutput",
     'node_cli prune --get printed no enable_auto_prune that is 0 or 1; found "<html>\\n".',
   ],
   [
     "that ends with status 0 and an error",
     "#!/bin/sh\necho 'error: no node runs' >&2\n",
-    "Garbage",
+    "UnexpectedOutput",
     'node_cli prune --get printed no enable_auto_prune that is 0 or 1; found "". It said: error: no node runs',
   ],
   [
@@ -70,7 +70,7 @@ test("a start by hand that comes before the sidecar's own is no failure", async 
   await writeFile(ops, raced, { mode: 0o755 });
   await using upkeep = await runUpkeep(node);
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(upkeep.state.hold.get()).toBeUndefined();
   expect(await node.running()).toBe(await node.config());
   const said = upkeep.events.list().filter(({ kind }) => kind === "restart" || kind === "roll-back");
@@ -91,7 +91,7 @@ test("a restart that a killed sidecar left half done is ended by the next one", 
   {
     await using upkeep = await runUpkeep(node, {}, { stateDirectory });
     await readUntil(node.starts, (starts) => starts === 2);
-    await upkeep.reason("RestartSettled", "Idle");
+    await upkeep.reason("NoRestartPending", "NoRestart");
   }
   {
     // As a kill between `ops stop` and `ops start` leaves it; a sidecar that runs would go on with it.
@@ -101,7 +101,7 @@ test("a restart that a killed sidecar left half done is ended by the next one", 
   await node.stop();
   await using upkeep = await runUpkeep(node, {}, { stateDirectory });
   await readUntil(node.starts, (starts) => starts === 3);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(upkeep.events.list().map(({ message }) => message)).toContain(
     "Restarting the node (ops): a restart was interrupted: a test.",
   );
@@ -112,12 +112,12 @@ test("a node that answers but stays at its height is rolled back; gatehouse resu
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000" });
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const healthy = await node.config();
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"frozen"'));
-  await upkeep.reason("Unheld", "Held", 20_000);
+  await upkeep.reason("NotPaused", "Paused", 20_000);
   const message = await readUntil(
-    () => upkeep.board.get("Unheld")?.message ?? "",
+    () => upkeep.board.get("NotPaused")?.message ?? "",
     (text) => text.includes("After one more restart it is back."),
   );
   expect(message).toContain("its height stayed 5 within 1000 ms after its first answer");
@@ -131,7 +131,7 @@ test("a node that answers but stays at its height is rolled back; gatehouse resu
   expect(await runResumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
   expect(printed[0]).toMatch(/^The hold since .* is lifted\. It was: The node did not come back/);
   expect(printed[0]).toContain(`on ${node.configPath} (data ${join(node.workspace, "data")}, chain 1672, machine `);
-  await upkeep.reason("Unheld", "NoHold");
+  await upkeep.reason("NotPaused", "NotPaused");
   const elsewhere = join(node.workspace, "elsewhere");
   expect(await runResumeCommand({ kind: "socket", stateDirectories: [elsewhere] }, output)).toBe(1);
   expect(printed.at(-1)).toContain(`resume: no sidecar runs with its state in ${elsewhere}. Start it, or name the one`);
@@ -143,11 +143,11 @@ test("a hold outlives the sidecar's own restart, although the node is down and i
   {
     await using upkeep = await runUpkeep(node, {}, { stateDirectory });
     await readUntil(node.starts, (starts) => starts === 2);
-    await upkeep.reason("RestartSettled", "Idle");
+    await upkeep.reason("NoRestartPending", "NoRestart");
     const healthy = await node.config();
     await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
     await readUntil(
-      () => upkeep.board.get("Unheld")?.message ?? "",
+      () => upkeep.board.get("NotPaused")?.message ?? "",
       (text) => text.includes("it is back."),
     );
   }
@@ -155,23 +155,23 @@ test("a hold outlives the sidecar's own restart, although the node is down and i
   await rm(node.programs.tool);
   await writeFile(node.configPath, '{ "chain": {');
   await using upkeep = await runUpkeep(node, {}, { stateDirectory });
-  if (testProfile !== "pharos") await upkeep.reason("VersionAgreed", "VersionUnknown");
-  await upkeep.reason("ConfigValid", "HalfWritten");
-  await upkeep.reason("Unheld", "Held");
+  if (testProfile !== "pharos") await upkeep.reason("VersionConsistent", "VersionUnknown");
+  await upkeep.reason("ConfigValid", "Truncated");
+  await upkeep.reason("NotPaused", "Paused");
 });
 
 test("a restart that is not needed is not made: only comments changed", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const text = await node.config();
   await writeFile(node.configPath, text.replace("the operator's own words", "other words"));
-  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const passes = async () => Number(/^gatehouse_reconciles_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await passes();
   upkeep.upkeep.wake();
   await readUntil(passes, (count) => count > before);
-  expect(upkeep.board.get("RestartSettled")?.reason).toBe("Idle");
+  expect(upkeep.board.get("NoRestartPending")?.reason).toBe("NoRestart");
   expect(await node.config()).toContain("other words");
 });
 
@@ -186,7 +186,7 @@ test.skipIf(testProfile === "pharos")(
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
       GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "100",
     });
-    await upkeep.reason("ConfigCurrent", "AsDesired");
+    await upkeep.reason("ConfigReconciled", "Reconciled");
     await node.install("0.16.0-rc.1");
     await node.stop();
     await node.start();
@@ -204,7 +204,7 @@ test("a state directory that can't keep the healthy configuration has a restart 
   await readUntil(node.starts, (starts) => starts === 2);
   const reported = () => upkeep.events.list().filter(({ message }) => message.includes("could not be kept"));
   await readUntil(reported, (events) => events.length === 1);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(upkeep.state.restartInFlight.get()).toBeUndefined();
   expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_restarts_total{cause="unverified"} 0');
 });

@@ -22,7 +22,7 @@ async function observeAfterRestartOf(instanceId: string) {
   };
   {
     await using upkeep = await runUpkeep(node, environment, { stateDirectory });
-    await upkeep.reason("RestartSettled", "Idle");
+    await upkeep.reason("NoRestartPending", "NoRestart");
   }
   {
     // A sidecar that runs would go on with it.
@@ -33,7 +33,7 @@ async function observeAfterRestartOf(instanceId: string) {
   server.requests.length = 0;
   await using upkeep = await runUpkeep(node, environment, { stateDirectory });
   await expect.poll(() => upkeep.state.restartInFlight.get(), { timeout: 10_000 }).toBeUndefined();
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const deletions = server.requests.filter((request) => request.startsWith("DELETE"));
   return { deletions, said: upkeep.events.list().map(({ message }) => message) };
 }

@@ -27,7 +27,7 @@ test.each([
   ["says nothing", "", ""],
   ["reports an error", "error: the node is busy", " It said: error: the node is busy"],
 ])(
-  "a node_cli that ends with status 0, switches nothing on and %s: NotSwitchedOn, until it does",
+  "a node_cli that ends with status 0, switches nothing on and %s: EnableFailed, until it does",
   async (_, complaint, said) => {
     await using node = await startFakeNode();
     const tool = await refuseToPrune(node, complaint);
@@ -37,13 +37,13 @@ test.each([
       GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "4000",
     });
     const switchedOn = () => upkeep.events.list().filter(({ message }) => message === "Auto-pruning was switched on.");
-    expect(await upkeep.reason("AutoPruneOn", "NotSwitchedOn")).toMatchObject({
+    expect(await upkeep.reason("AutoPruneEnabled", "EnableFailed")).toMatchObject({
       status: "False",
       message: `\`node_cli prune --c ${node.configPath} --enable_auto_prune\` exited with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`,
     });
     expect([await tool.attempts(), switchedOn()]).toEqual([1, []]);
     await tool.permit();
-    await upkeep.reason("AutoPruneOn", "On", 20_000);
+    await upkeep.reason("AutoPruneEnabled", "Enabled", 20_000);
     expect(switchedOn()).toHaveLength(1);
   },
 );

@@ -33,7 +33,7 @@ test("gatehouse resume takes another writer of node.conf for stopped", async () 
   const write = (text: string) => void printed.push(text);
   const output = { out: write, error: write, isColored: false };
   expect(await runResumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
-  await upkeep.reason("SoleWriter", "OnlyWriter");
+  await upkeep.reason("SoleWriter", "Uncontested");
 });
 
 test.each([
@@ -46,7 +46,7 @@ test.each([
   {
     await using before = await runUpkeep(node, environment, { stateDirectory: directory.path });
     await readUntil(node.starts, (starts) => starts === 2);
-    await before.reason("RestartSettled", "Idle");
+    await before.reason("NoRestartPending", "NoRestart");
   }
   await node.stop();
   {
@@ -61,11 +61,11 @@ test.each([
   if (isAsked) {
     await readUntil(node.starts, (starts) => starts === 3);
   } else {
-    const { message } = await upkeep.reason("RestartSettled", "BudgetExhausted");
+    const { message } = await upkeep.reason("NoRestartPending", "BudgetExhausted");
     expect(message).toContain("(a test says so, so what failed is tried again: node.conf was changed)");
     await node.start();
   }
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(await node.starts()).toBe(3);
   expect(upkeep.state.retry.get()).toBeUndefined();
 });

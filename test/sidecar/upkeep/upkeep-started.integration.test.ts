@@ -67,7 +67,7 @@ test.each([
   });
   // The node reads the first correction by the restart that it needs.
   await readUntil(engine.restarts, (restarts) => restarts === 1);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const corrected = await upkeep.corrections();
   const before = listRestartMessages(upkeep).length;
   startedAtMs = started.startedAtMs(Date.now());
@@ -77,7 +77,7 @@ test.each([
     () => listRestartMessages(upkeep),
     ([newest, ...older]) => older.length >= before && newest !== undefined && started.words.test(newest),
   );
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(engine.restarts()).toBe(started.restarts);
 });
 
@@ -86,7 +86,7 @@ test("with the ops driver, drifts that are healed before the node could read the
   await node.start();
   await using upkeep = await runUpkeep(node);
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const startedAtMs = Date.now();
   // A process is known to have read its configuration once it has run for a second.
   await readUntil(
@@ -102,7 +102,7 @@ test("with the ops driver, drifts that are healed before the node could read the
         listRestartMessages(upkeep).filter((message) => message.endsWith("the node has run since before the drift.")),
       (messages) => messages.length === edits,
     );
-    await upkeep.reason("RestartSettled", "Idle");
+    await upkeep.reason("NoRestartPending", "NoRestart");
   }
   expect(await node.starts()).toBe(2);
 });
@@ -142,11 +142,11 @@ test.each<[string, (from: string, to: string) => Promise<void>]>([
       GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
     });
     await readUntil(engine.restarts, (restarts) => restarts === 1);
-    await upkeep.reason("RestartSettled", "Idle");
+    await upkeep.reason("NoRestartPending", "NoRestart");
     const older = join(node.workspace, "older", "node.conf");
     await mkdir(dirname(older));
     await writeFile(older, (await readFile(join(own, "node.conf"), "utf8")).replace("12345678901234567890", "7"));
-    await upkeep.reason("ConfigCurrent", "AsDesired");
+    await upkeep.reason("ConfigReconciled", "Reconciled");
     startedAtMs = Date.now() + 50;
     await readUntil(
       () => Date.now(),
@@ -154,7 +154,7 @@ test.each<[string, (from: string, to: string) => Promise<void>]>([
     );
     await put(older, join(own, "node.conf"));
     await readUntil(engine.restarts, (restarts) => restarts === 2);
-    await upkeep.reason("RestartSettled", "Idle");
+    await upkeep.reason("NoRestartPending", "NoRestart");
   },
 );
 
@@ -167,9 +167,9 @@ test("what was edited long after the node's start is no copy to go back to, and 
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: String(answersWithinMs),
   });
-  const { message } = await upkeep.reason("RollBackReady", "NothingKept");
+  const { message } = await upkeep.reason("RollbackReady", "NoBackup");
   expect(message).toMatch(/^node\.conf was changed long after the node had started and read it/);
-  expect((await upkeep.reason("RestartSettled", "EditRefused")).message).toMatch(/the node would not start with it/);
+  expect((await upkeep.reason("NoRestartPending", "EditRejected")).message).toMatch(/the node would not start with it/);
   expect(await node.config()).toContain("storage_enable_cetina");
   expect(await node.starts()).toBe(1);
 });
@@ -178,15 +178,15 @@ test("without a driver, a change by hand counts as read once the node was restar
   await using node = await createFakeNode();
   await node.start();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" });
-  await upkeep.reason("RestartSettled", "NoDriver");
+  await upkeep.reason("NoRestartPending", "NoDriver");
   await node.stop();
   await node.start();
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   await writeFile(node.configPath, (await node.config()).replace('"18100"', '"18101"'));
-  await upkeep.reason("RestartSettled", "NoDriver");
+  await upkeep.reason("NoRestartPending", "NoDriver");
   await node.stop();
   await node.start();
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
 });
 
 test("a node whose own start overwrites node.conf is restarted twice, and no more until its template is corrected", async () => {
@@ -202,15 +202,15 @@ test("a node whose own start overwrites node.conf is restarted twice, and no mor
   const { message } = await upkeep.reason("SoleWriter", "StartRewrites");
   expect(message).toContain("it undid what the sidecar had written at each of the last two restarts");
   expect(message).toContain(`Set that in what the start renders ${node.configPath} from`);
-  await upkeep.reason("RestartSettled", "StartRewrites");
-  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  await upkeep.reason("NoRestartPending", "StartRewrites");
+  const passes = async () => Number(/^gatehouse_reconciles_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await passes();
   await readUntil(passes, (count) => count > before + 5);
   expect(await node.starts()).toBe(3);
   await writeFile(template, await node.config());
   await node.stop();
   await node.start();
-  await upkeep.reason("SoleWriter", "OnlyWriter");
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("SoleWriter", "Uncontested");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(await node.starts()).toBe(4);
 });

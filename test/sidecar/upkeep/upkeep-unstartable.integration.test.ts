@@ -18,7 +18,7 @@ test("a start command that the system refuses to run leads to one roll-back and 
     GATEHOUSE_SIDECAR_OPS_START: '["./start-it"]',
   });
   const message = await readUntil(
-    () => upkeep.board.get("Unheld")?.message ?? "",
+    () => upkeep.board.get("NotPaused")?.message ?? "",
     (text) => text.includes("One more restart did not help"),
   );
   expect(message).toContain("./start-it can't be run (ETXTBSY): another process still writes it; `fuser -v ");

@@ -39,7 +39,7 @@ async function steady(upkeep: RunningUpkeep): Promise<void> {
 
 /** Waits until some more passes were made. */
 async function passes(upkeep: RunningUpkeep, count: number): Promise<void> {
-  const made = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const made = async () => Number(/^gatehouse_reconciles_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await made();
   await readUntil(made, (now) => now >= before + count);
 }
@@ -61,12 +61,12 @@ async function aheadReference() {
 test("a node that stalls is restarted if that is allowed, and the reason is reported", async () => {
   await using node = await createFakeNode();
   await using upkeep = await settled(node, allowed);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   await steady(upkeep);
   await node.stall();
   await readUntil(node.starts, (starts) => starts === 3);
   await upkeep.reason("HeightAdvancing", "Advancing");
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
     expect.stringMatching(
       /^Restarting the node \(ops\): the node has been unwell for \d+ s: NoNewBlock \(Blocks came steadily and come no more: height has been \d+ for more than 1 s, since /,
@@ -78,12 +78,12 @@ test("a node that stalls is restarted if that is allowed, and the reason is repo
 test("a node that stalls is only reported if a restart is not allowed", async () => {
   await using node = await createFakeNode();
   await using upkeep = await settled(node, quick);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   await steady(upkeep);
   await node.stall();
   await upkeep.reason("HeightAdvancing", "NoNewBlock");
   await passes(upkeep, 10);
-  expect(upkeep.board.get("RestartSettled")?.reason).toBe("Idle");
+  expect(upkeep.board.get("NoRestartPending")?.reason).toBe("NoRestart");
   expect(await node.starts()).toBe(2);
 });
 
@@ -95,9 +95,9 @@ test("a node that lags the references whatever is done is restarted within the b
     GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
     GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "3",
   });
-  const { message } = await upkeep.reason("RestartSettled", "BudgetExhausted", 20_000);
+  const { message } = await upkeep.reason("NoRestartPending", "BudgetExhausted", 20_000);
   expect(message).toMatch(
-    /^A restart is due \(the node has been unwell for \d+ s: Behind \(The node is at \d+, \d+ blocks behind the references \(allowed: 50\); look at its peers and its disk\.\)\); it begins at \d{4}-\S+Z, because 2 restarts within the last hour have used up restart\.budgetPerHour\. Look at the events for what they were for; to have it now, restart the node by hand\.$/,
+    /^A restart is pending \(the node has been unwell for \d+ s: Behind \(The node is at \d+, \d+ blocks behind the references \(allowed: 50\); look at its peers and its disk\.\)\); it begins at \d{4}-\S+Z, because 2 restarts within the last hour have used up restart\.budgetPerHour\. Look at the events for what they were for; to have it now, restart the node by hand\.$/,
   );
   await passes(upkeep, 10);
   // One of the three is kept for a roll-back; the first start was by hand.
@@ -114,12 +114,12 @@ test("a node that catches up with its references is left to it, and restarted on
     GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "1000",
     GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
   });
-  await upkeep.reason("HeightCurrent", "Behind");
+  await upkeep.reason("NodeSynced", "Behind");
   const lag = async () => Number(/^gatehouse_node_lag_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await lag();
   await readUntil(lag, (now) => now < before - 80);
   expect(await node.starts()).toBe(2);
-  expect(upkeep.board.get("RestartSettled")?.message).toBe("No restart is due.");
+  expect(upkeep.board.get("NoRestartPending")?.message).toBe("No restart is pending.");
   await node.stall();
   await readUntil(node.starts, (starts) => starts === 3);
 });
@@ -131,35 +131,35 @@ test("a node that was started by hand and replays its log is left to it, and unt
     GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "1000",
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "60000",
   });
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   await node.opensAfter(3_000);
   await node.stop();
   const started = node.start();
   const message = await readUntil(
-    () => upkeep.board.get("RestartSettled")?.message ?? "",
-    (text) => text.startsWith("No restart is due: "),
+    () => upkeep.board.get("NoRestartPending")?.message ?? "",
+    (text) => text.startsWith("No restart is pending: "),
   );
   expect(message).toMatch(
-    /^No restart is due: the node has not answered since it started, and may take until 20\d\d-\S+Z \(restart\.answersWithinMs\)\.$/,
+    /^No restart is pending: the node has not answered since it started, and may take until 20\d\d-\S+Z \(restart\.answersWithinMs\)\.$/,
   );
   await started;
   await upkeep.reason("HeightAdvancing", "Advancing");
   await passes(upkeep, 5);
   expect(await node.starts()).toBe(3);
-  expect(upkeep.board.get("RestartSettled")?.message).toBe("No restart is due.");
+  expect(upkeep.board.get("NoRestartPending")?.message).toBe("No restart is pending.");
 });
 
 test("a node whose process has ended is not taken for one that starts", async () => {
   await using node = await createFakeNode();
   await using upkeep = await settled(node, { ...allowed, GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "600000" });
-  await upkeep.reason("RestartSettled", "Idle");
-  await upkeep.reason("RpcAnswering", "Answering");
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.reason("RpcResponding", "Responding");
   await passes(upkeep, 2);
   await node.stop();
   await readUntil(node.starts, (starts) => starts === 3);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
-    expect.stringMatching(/^Restarting the node \(ops\): the node has been unwell for \d+ s: Refused \(/),
+    expect.stringMatching(/^Restarting the node \(ops\): the node has been unwell for \d+ s: ConnectionRefused \(/),
   );
 });
 
@@ -169,12 +169,12 @@ test("a node whose process has ended is started again without lag.restart, also 
   try {
     {
       await using upkeep = await settled(node, quick, { stateDirectory });
-      await upkeep.reason("RestartSettled", "Idle");
-      await upkeep.reason("DataSound", "Sound");
+      await upkeep.reason("NoRestartPending", "NoRestart");
+      await upkeep.reason("DataIntact", "Intact");
       await node.kill();
       await readUntil(node.starts, (starts) => starts === 3);
-      await upkeep.reason("RestartSettled", "Idle");
-      await upkeep.reason("DataSound", "Sound");
+      await upkeep.reason("NoRestartPending", "NoRestart");
+      await upkeep.reason("DataIntact", "Intact");
     }
     await node.kill();
     await using upkeep = await runUpkeep(
@@ -183,7 +183,7 @@ test("a node whose process has ended is started again without lag.restart, also 
       { stateDirectory },
     );
     await readUntil(node.starts, (starts) => starts === 4);
-    await upkeep.reason("RestartSettled", "Idle");
+    await upkeep.reason("NoRestartPending", "NoRestart");
   } finally {
     await rm(stateDirectory, { recursive: true });
   }
@@ -217,7 +217,7 @@ test("a process that ended while its restart was verified, by a sidecar that was
     await node.opensAfter(0);
     await using upkeep = await runUpkeep(node, environment, { stateDirectory });
     await readUntil(node.starts, (starts) => starts === 3);
-    expect((await upkeep.reason("Unheld", "Held")).message).toContain("its process ended");
+    expect((await upkeep.reason("NotPaused", "Paused")).message).toContain("its process ended");
   } finally {
     await rm(stateDirectory, { recursive: true });
   }
@@ -238,10 +238,10 @@ test("a node whose process can't be seen is restarted when it has not answered f
     GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: dirname(node.programs.ops),
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "2000",
   });
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const stoppedMs = Date.now();
   await node.stop();
   await readUntil(node.starts, (starts) => starts === 3);
   expect(Date.now() - stoppedMs).toBeGreaterThanOrEqual(2_000);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
 });

@@ -24,8 +24,8 @@ test.each([
   await using node = await createFakeNode();
   await nodeCliPrints(node, pruneInfo(1));
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_IMAGE: image });
-  await upkeep.reason("ConfigCurrent", "AsDesired");
-  expect(upkeep.board.get("VersionAgreed")?.message).toBe(`The node's version is ${version} (the image's tag).`);
+  await upkeep.reason("ConfigReconciled", "Reconciled");
+  expect(upkeep.board.get("VersionConsistent")?.message).toBe(`The node's version is ${version} (the image's tag).`);
   expect(await node.config()).toContain(key);
 });
 
@@ -33,7 +33,7 @@ test("where nothing reports the version, nothing is written, and what to set is 
   await using node = await createFakeNode();
   await nodeCliPrints(node, pruneInfo(1));
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_IMAGE: "evm/node:latest" });
-  const { message } = await upkeep.reason("ConfigCurrent", "VersionUnknown");
+  const { message } = await upkeep.reason("ConfigReconciled", "VersionUnknown");
   expect(message).toBe(
     "The node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
   );
@@ -43,14 +43,14 @@ test("where nothing reports the version, nothing is written, and what to set is 
 test("a node that alone can report its version is let start with a node.conf that is right for some version, and then has its keys named", async () => {
   await using node = await createFakeNode();
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" });
-  await upkeep.reason("ConfigCurrent", "VersionUnknown");
+  await upkeep.reason("ConfigReconciled", "VersionUnknown");
   expect(upkeep.upkeep.configured()).toEqual({
     ok: true,
     message:
       "The node's version is not known; node.conf is right for a node of some version, so it may start and report it. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
   });
   await node.start();
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   expect(await node.config()).toContain('"storage_cetina_job_name": "node-7"');
 });
 
@@ -60,7 +60,7 @@ test.each([
 ])("a node.conf with %s holds the node back, and what to set is said", async (_, config) => {
   await using node = await createFakeNode(config);
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" });
-  await upkeep.reason("ConfigCurrent", "VersionUnknown");
+  await upkeep.reason("ConfigReconciled", "VersionUnknown");
   const { ok, message } = upkeep.upkeep.configured();
   expect(ok).toBe(false);
   expect(message).toBe(
@@ -101,8 +101,8 @@ test("a node.version that an upgrade left behind renames nothing after a restart
   );
   await nodeCliPrints(node, pruneInfo(1), "node_cli v0.16.2");
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_VERSION: "0.15.0" });
-  await upkeep.reason("ConfigCurrent", "AsDesired");
-  expect(upkeep.board.get("VersionAgreed")?.message).toBe(
+  await upkeep.reason("ConfigReconciled", "Reconciled");
+  expect(upkeep.board.get("VersionConsistent")?.message).toBe(
     "The node's version is 0.16.2 (node_cli --version). But node.version says 0.15.0; correct node.version or finish the upgrade.",
   );
   expect(await node.config()).not.toContain("pamir");

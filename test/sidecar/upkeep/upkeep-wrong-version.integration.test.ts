@@ -44,7 +44,7 @@ cat '${at("lie")}'
 }
 
 const passes = async (upkeep: RunningUpkeep) =>
-  Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  Number(/^gatehouse_reconciles_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
 
 async function someMorePasses(upkeep: RunningUpkeep): Promise<void> {
   const before = await passes(upkeep);
@@ -65,13 +65,13 @@ test.each([
   const cli = await nodeCliThatLies(node);
   await using upkeep = await runUpkeep(node, quick);
   await readUntil(node.config, renamed);
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   const corrections = await upkeep.corrections();
   await cli.lie(answer, 1);
   const before = await cli.asked();
   await readUntil(cli.asked, (count) => count >= before + 4);
   await someMorePasses(upkeep);
-  expect(upkeep.board.get("VersionAgreed")?.message).toBe("The node's version is 0.16.2 (node_cli --version).");
+  expect(upkeep.board.get("VersionConsistent")?.message).toBe("The node's version is 0.16.2 (node_cli --version).");
   expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
   expect(upkeep.board.get("NodeCliWorking")?.reason).toBe("Working");
   expect(await upkeep.corrections()).toBe(corrections);
@@ -85,7 +85,7 @@ test("a first answer of node_cli that is wrong does not count either", async () 
   await writeFile(join(node.workspace, "times"), "1");
   await using upkeep = await runUpkeep(node, quick);
   await readUntil(node.config, renamed);
-  await upkeep.reason("VersionAgreed", "Agreed");
+  await upkeep.reason("VersionConsistent", "Consistent");
   expect(await cli.asked()).toBeGreaterThan(1);
   expect(upkeep.events.list().filter(({ kind }) => kind === "version")).toEqual([]);
 });
@@ -95,9 +95,9 @@ test("a node_cli that goes on reporting a version whose layout is not there lead
   const cli = await nodeCliThatLies(node);
   await using upkeep = await runUpkeep(node, quick);
   await readUntil(node.config, renamed);
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   await cli.lie("node_cli 0.9.0", 1_000_000);
-  const { message } = await upkeep.reason("VersionAgreed", "Disagreement");
+  const { message } = await upkeep.reason("VersionConsistent", "Mismatch");
   expect(message).toBe(
     `The node's version is 0.9.0 (node_cli --version). But a node of 0.9.0 would run in ${join(node.workspace, "node/domain/client/bin")}, ` +
       `which is not there; what is there is ${node.binDirectory}, so set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, or finish the upgrade.`,
@@ -105,11 +105,11 @@ test("a node_cli that goes on reporting a version whose layout is not there lead
   await someMorePasses(upkeep);
   expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
   expect(renamed(await node.config())).toBe(true);
-  expect((await upkeep.reason("ConfigCurrent", "VersionUnknown")).message).toContain(
+  expect((await upkeep.reason("ConfigReconciled", "VersionUnknown")).message).toContain(
     "Which names monitor_config has to have is not certain, so they stay: a node of 0.9.0 would run in ",
   );
   await cli.stop();
-  await upkeep.reason("VersionAgreed", "Agreed");
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("VersionConsistent", "Consistent");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   expect(renamed(await node.config())).toBe(true);
 });

@@ -15,9 +15,9 @@ test.concurrent("drift is corrected on disk, the node is restarted with it and c
   expect(running).toContain("// the operator's own words");
   expect(running).toContain("12345678901234567890");
   expect(running).not.toContain("pamir");
-  await upkeep.reason("RestartSettled", "Idle");
-  await upkeep.reason("AutoPruneOn", "On");
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.reason("AutoPruneEnabled", "Enabled");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   expect(await node.starts()).toBe(2);
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
     expect.stringMatching(/The node is back and advances after \d+ ms\./),
@@ -51,13 +51,13 @@ test.concurrent("a node that does not come back gets its last healthy configurat
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const healthy = await node.config();
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
-  await upkeep.reason("Unheld", "Held", 20_000);
+  await upkeep.reason("NotPaused", "Paused", 20_000);
   await readUntil(node.config, (text) => text === healthy);
   const held = await readUntil(
-    async () => upkeep.board.get("Unheld")?.message ?? "",
+    async () => upkeep.board.get("NotPaused")?.message ?? "",
     (message) => message.includes("After one more restart it is back."),
   );
   expect(held).toContain(endedAtStart);
@@ -87,17 +87,17 @@ test.concurrent("a half-written node.conf is named with line and column, then re
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300" });
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   const good = await node.config();
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   await writeFile(node.configPath, good.slice(0, good.indexOf('"startup_config"') + 20));
-  const condition = await upkeep.reason("ConfigValid", "HalfWritten");
+  const condition = await upkeep.reason("ConfigValid", "Truncated");
   expect(condition.message).toMatch(
     /:\d+:\d+ is not complete JSON .*The last good one stays in force, and is written back at \S+Z unless/,
   );
   expect(condition.message).toContain(`${node.configPath}:`);
   await upkeep.reason("ConfigValid", "Valid");
   expect(await readFile(node.configPath, "utf8")).toBe(good);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(await node.starts()).toBe(2);
 });

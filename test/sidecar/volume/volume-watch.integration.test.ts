@@ -55,7 +55,7 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk = { freeRatio: 0.5 };
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
-  await watched.until("Enough");
+  await watched.until("Sufficient");
   expect(cluster.patches).toEqual([]);
   disk.freeRatio = 0.1;
   await watched.until("Growing");
@@ -74,7 +74,7 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
   watched.time.ms += limits.pauseMs;
   await expect.poll(() => cluster.patches, { timeout: 5_000 }).toEqual(["600Gi", "650Gi"]);
   cluster.claim.capacity = "650Gi";
-  await watched.until("AtCeiling");
+  await watched.until("AtMaxSize");
   expect(watched.condition()).toMatchObject({
     status: "False",
     message: expect.stringContaining("ceiling of 650 GiB"),
@@ -90,7 +90,7 @@ test("a storage class that does not let volumes grow is named, with what to chan
     disk: { freeRatio: 0.1 },
     claim: "node-workspace",
   });
-  await watched.until("NotGrown");
+  await watched.until("ResizeFailed");
   expect(watched.condition()?.message).toBe(
     "the claim node-workspace did not grow to 600 GiB: 403: the storageclass must support resize; grant patch on it, and let its storage class say allowVolumeExpansion: true.",
   );
@@ -102,7 +102,7 @@ test("a storage class that does not let volumes grow is named, with what to chan
 test("another claim is beyond the role", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk: { freeRatio: 0.1 }, claim: "ledger" });
-  await watched.until("NotGrown");
+  await watched.until("ResizeFailed");
   expect(watched.condition()?.message).toContain("persistentvolumeclaims/ledger is forbidden");
 });
 
@@ -110,13 +110,13 @@ test("a volume that can't be looked at, or after, is not known, and nothing is s
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk: { freeRatio: number | string } = { freeRatio: 0.5 };
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
-  await watched.until("Enough");
+  await watched.until("Sufficient");
   disk.freeRatio = "Looking at it has not come back: its file system hangs.";
-  await watched.until("NotReadable");
+  await watched.until("ReadFailed");
   expect(watched.condition()).toMatchObject({ status: "Unknown", message: disk.freeRatio });
   disk.freeRatio = 0.1;
   watched.fails.why = new Error("the state can't be written");
-  await watched.until("LookFailed");
+  await watched.until("CheckFailed");
   expect(watched.condition()).toMatchObject({ status: "Unknown" });
   expect(watched.condition()?.message).toContain("The look at the node's volume failed: the state can't be written. ");
   expect(cluster.patches).toEqual([]);

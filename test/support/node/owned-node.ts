@@ -63,7 +63,7 @@ export async function waitForReason(url: string | undefined, type: string, reaso
 
 /** Waits until nothing is left to do at the node. */
 export async function waitUntilSettled(url: string | undefined): Promise<void> {
-  await waitForReason(url, "ConfigCurrent", "AsDesired");
-  await waitForReason(url, "RestartSettled", "Idle");
-  await waitForReason(url, "AutoPruneOn", "On");
+  await waitForReason(url, "ConfigReconciled", "Reconciled");
+  await waitForReason(url, "NoRestartPending", "NoRestart");
+  await waitForReason(url, "AutoPruneEnabled", "Enabled");
 }

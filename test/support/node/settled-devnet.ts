@@ -29,9 +29,9 @@ export function runQuickUpkeep(
 
 /** Waits until an upkeep has nothing to do any more, and its node is some blocks high. */
 export async function waitUntilSettled(node: DevnetWorkspace, upkeep: RunningUpkeep): Promise<void> {
-  await upkeep.reason("AutoPruneOn", "On", 40_000);
-  await upkeep.reason("RestartSettled", "Idle", 40_000);
-  await upkeep.reason("ConfigCurrent", "AsDesired", 40_000);
+  await upkeep.reason("AutoPruneEnabled", "Enabled", 40_000);
+  await upkeep.reason("NoRestartPending", "NoRestart", 40_000);
+  await upkeep.reason("ConfigReconciled", "Reconciled", 40_000);
   await readUntil(
     () => readHeight(node),
     (height) => height > 3,

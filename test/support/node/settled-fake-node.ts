@@ -38,9 +38,9 @@ export function runFakeUpkeep(
 
 /** Waits until the upkeep of a fake node has nothing to do any more. */
 export async function waitUntilFakeSettled(upkeep: RunningUpkeep): Promise<void> {
-  await upkeep.reason("AutoPruneOn", "On");
-  await upkeep.reason("RestartSettled", "Idle");
-  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await upkeep.reason("AutoPruneEnabled", "Enabled");
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
 }
 
 /** Starts a fake node of 0.15.0 under an upkeep that has nothing to do any more. */

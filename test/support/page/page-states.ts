@@ -7,24 +7,24 @@ export const minuteMs = 60_000;
 
 /** The checks of a node that a sidecar looks after. */
 export const sides: readonly ConditionType[] = [
-  "RpcAnswering",
-  "ChainIdExpected",
+  "RpcResponding",
+  "ChainIdMatches",
   "HeightAdvancing",
-  "WebSocketAnswering",
+  "WebSocketResponding",
   "GatewayServing",
-  "StateKept",
+  "StateWritable",
   "ConfigValid",
-  "UpkeepCurrent",
-  "ConfigCurrent",
-  "VersionAgreed",
+  "Reconciling",
+  "ConfigReconciled",
+  "VersionConsistent",
   "NodeCliWorking",
-  "AutoPruneOn",
+  "AutoPruneEnabled",
   "PruneAdvancing",
   "MetricsArriving",
-  "DiskSpaceLeft",
-  "RestartSettled",
-  "RollBackReady",
-  "Unheld",
+  "DiskSpaceSufficient",
+  "NoRestartPending",
+  "RollbackReady",
+  "NotPaused",
   "Adopted",
 ];
 
@@ -51,17 +51,17 @@ function buildTraffic(seconds: number): Traffic {
 
 /** Reason for which a node does not answer whose process is gone. */
 export const refused = {
-  reason: "Refused",
+  reason: "ConnectionRefused",
   message: "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); is the node running, and is this its address?",
 } as const;
 
 /** Conditions on the board while the node's process is gone. */
 export const nodeGone: readonly ConditionReport[] = [
-  { type: "RpcAnswering", status: "False", ...refused },
+  { type: "RpcResponding", status: "False", ...refused },
   {
-    type: "WebSocketAnswering",
+    type: "WebSocketResponding",
     status: "False",
-    reason: "Refused",
+    reason: "ConnectionRefused",
     message:
       "ws://127.0.0.1:18200 can't be reached (ECONNREFUSED); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
   },
@@ -69,12 +69,12 @@ export const nodeGone: readonly ConditionReport[] = [
   {
     type: "GatewayServing",
     status: "Unknown",
-    reason: "NodeUnfit",
-    message: "The gateway refuses calls: its node is unfit.",
+    reason: "NodeUnhealthy",
+    message: "The gateway is rejecting calls: its node is unfit.",
   },
-  { type: "PruneAdvancing", status: "False", reason: "PruningStalled", message: "Pruning does not advance." },
+  { type: "PruneAdvancing", status: "False", reason: "PruningStalled", message: "Pruning has stalled." },
   { type: "MetricsArriving", status: "False", reason: "Stale", message: 'The last push of job "node-7" is 75 s old.' },
-  { type: "RestartSettled", status: "False", reason: "BudgetExhausted", message: "A restart waits for its budget." },
+  { type: "NoRestartPending", status: "False", reason: "BudgetExhausted", message: "A restart waits for its budget." },
 ];
 
 /** Serves a node that was right for some minutes; a block a second, a load of 40 calls a second. */
@@ -114,10 +114,15 @@ export async function serveWaitingNode() {
     {
       type: "Adopted",
       status: "False",
-      reason: "WaitingForAdopt",
+      reason: "WaitingForApproval",
       message: "The sidecar has changed nothing yet, and waits. Its plan: 1. node.conf: a renamed to b.",
     },
-    { type: "ConfigCurrent", status: "False", reason: "Drift", message: "node.conf is not as desired." },
+    {
+      type: "ConfigReconciled",
+      status: "False",
+      reason: "Drift",
+      message: "node.conf differs from the desired configuration.",
+    },
   );
   return node;
 }
@@ -135,20 +140,20 @@ type OtherState = Readonly<{
 /** The states without their own story. */
 export const otherStates: readonly OtherState[] = [
   {
-    name: "held",
-    level: "held",
+    name: "paused",
+    level: "paused",
     conditions: [
       ...nodeGone,
       {
-        type: "Unheld",
+        type: "NotPaused",
         status: "False",
-        reason: "Held",
+        reason: "Paused",
         message:
           "The node did not come back after a restart. Run `docker exec gatehouse-prod-sidecar gatehouse resume`.",
       },
     ],
     title: /^Node down for 1 min$/,
-    cards: ["Paused: the sidecar does not act"],
+    cards: ["The sidecar is paused"],
     down: true,
   },
   {
@@ -157,7 +162,7 @@ export const otherStates: readonly OtherState[] = [
     conditions: [
       ...nodeGone.slice(0, 4),
       {
-        type: "RestartSettled",
+        type: "NoRestartPending",
         status: "False",
         reason: "Running",
         message: "Restarting the node: node.conf changed.",
@@ -168,24 +173,24 @@ export const otherStates: readonly OtherState[] = [
     down: true,
   },
   {
-    name: "not-looked-after",
+    name: "reconcile-stopped",
     level: "unknown",
     conditions: [
       {
-        type: "UpkeepCurrent",
+        type: "Reconciling",
         status: "False",
         reason: "Failing",
         message: "The disk is gone. Each look since 03:41 has failed, and is tried again.",
       },
     ],
-    title: /^Not looked after$/,
-    cards: ["The node is not looked after"],
+    title: /^Not reconciled$/,
+    cards: ["Reconciliation has stopped"],
   },
   {
     name: "faults",
-    level: "wrong",
+    level: "degraded",
     conditions: [
-      { type: "DiskSpaceLeft", status: "False", reason: "Low", message: "4.1 GiB (2 %) are free at /data." },
+      { type: "DiskSpaceSufficient", status: "False", reason: "Low", message: "4.1 GiB (2 %) are free at /data." },
       {
         type: "NodeCliWorking",
         status: "False",
@@ -193,24 +198,24 @@ export const otherStates: readonly OtherState[] = [
         message: "/srv/node-7/bin/node_cli is not there; set the program's name or put it there.",
       },
       {
-        type: "AutoPruneOn",
+        type: "AutoPruneEnabled",
         status: "False",
         reason: "NotFound",
         message: "/srv/node-7/bin/node_cli is not there; set the program's name or put it there.",
       },
     ],
     title: /^Serving, with a fault$/,
-    cards: ["The disk is nearly full", "node_cli does not work"],
+    cards: ["The disk is nearly full", "node_cli fails"],
   },
   {
     name: "starting",
     level: "unknown",
     conditions: [
       {
-        type: "UpkeepCurrent",
+        type: "Reconciling",
         status: "Unknown",
-        reason: "NotPassed",
-        message: "The node has not been looked at yet.",
+        reason: "NotReconciledYet",
+        message: "The node has not been checked yet.",
       },
     ],
     title: /^Starting$/,

@@ -139,9 +139,9 @@ export async function servePage({
 
 function buildRightReport(type: ConditionType): ConditionReport {
   const messages: Partial<Record<ConditionType, string>> = {
-    RpcAnswering: "http://127.0.0.1:18100 answers eth_blockNumber in 3 ms.",
+    RpcResponding: "http://127.0.0.1:18100 answers eth_blockNumber in 3 ms.",
     HeightAdvancing: "Height is 5,410,233.",
-    UpkeepCurrent: "The node was looked at 12:00:00.",
+    Reconciling: "The node was looked at 12:00:00.",
   };
   // The table ties each reason to its type, which the compiler loses over a variable.
   const reason = conditionReasons[type].True[0];

@@ -52,7 +52,7 @@ export async function waitForLevel(page: Page, level: string, withinMs = 30_000)
 export async function openHealthyPage(browser: Browser, url: string): Promise<StatusPage> {
   const seen = await openStatusPage(browser, url);
   const { page } = seen;
-  await waitForLevel(page, "right", 60_000);
+  await waitForLevel(page, "healthy", 60_000);
   expect(await page.getByRole("status").innerText()).toMatch(/^Healthy\. (All )?\d+ checks pass/);
   expect(await page.locator("#verdict-title").innerText()).toBe("Healthy");
   expect(await page.title()).toBe("Healthy: node-7 · Gatehouse");

@@ -53,7 +53,7 @@ describe("a gap in the node's WebSocket", () => {
     await node[Symbol.asyncDispose]();
   });
   const gaps = async (outcome: string) =>
-    (await gateway.metrics.metrics()).includes(`gatehouse_gateway_link_gaps_total{outcome="${outcome}"} 1`);
+    (await gateway.metrics.metrics()).includes(`gatehouse_gateway_upstream_gaps_total{outcome="${outcome}"} 1`);
   /** Cuts the node's WebSocket, has blocks made that the gateway misses, and lets it connect again. */
   const miss = (makeBlocks: () => void) => {
     node.takeLinks(false);

@@ -50,11 +50,11 @@ export async function expectProvedUpgrade({
   expect(await readHash(node, 2)).toBe(hash);
   expect(await readHeight(node)).toBeGreaterThan(height);
   expect(await readConf()).toContain("storage_enable_cetina");
-  expect((await upkeep.reason("UpgradeProved", "Proved")).status).toBe("True");
+  expect((await upkeep.reason("UpgradeVerified", "Verified")).status).toBe("True");
   expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
   // The keys are those of the new version already: no second restart for them.
-  await upkeep.reason("RestartSettled", "Idle", 20_000);
-  await upkeep.reason("AutoPruneOn", "On", 20_000);
+  await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
+  await upkeep.reason("AutoPruneEnabled", "Enabled", 20_000);
   expect(restarts(upkeep)).toBe(restartsBefore);
   expect((await upgradeDevnet(upkeep, source)).printed).toContain("problem: the node is 0.16.2 already");
   const refused = await upgradeDevnet(upkeep, source, { dryRun: true, json: true });

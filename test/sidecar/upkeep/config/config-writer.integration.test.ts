@@ -147,7 +147,7 @@ test("what is too large for a copy to be kept is not replaced, and neither is wh
   const write = { path, limitBytes: 1_000, expectedHash: undefined, expectedProblem: "TooLarge", content } as const;
   const versions = createConfigVersions(join(directory, "state"));
   const result = await writeConfig(write, { lock, versions });
-  expect(result).toMatchObject({ reason: "NotKept" });
+  expect(result).toMatchObject({ reason: "BackupFailed" });
   expect(result.ok ? "" : result.message).toMatch(/larger than 1000 bytes .* No copy can be kept, so it stays\.$/);
   expect(await readFile(path, "utf8")).toBe("x".repeat(2_000));
   await rm(directory, { recursive: true });

@@ -141,7 +141,7 @@ test("a command that is advised is for the same sidecar, named by its state dire
 test("a command that is advised is for the same URL, without its token and credentials", async () => {
   const token = "a-token-of-thirty-two-characters-or-more";
   await writeFile(join(directory, "token"), token);
-  let result: RestartRequestResult = "held";
+  let result: RestartRequestResult = "paused";
   const app = createApp({ bodyLimitBytes: 1_024 }, { log });
   addGuardedControlRoutes(app, () => ({ ...control, restart: () => ({ result, node }) }), new Secret(token));
   await using listener = await listenHttp(app, { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000 });

@@ -30,7 +30,7 @@ const isAlive = (pid: number) => pid > 0 && process.kill(pid, 0);
 
 async function settle(node: OpsNode, upkeep: RunningUpkeep, starts = 2): Promise<void> {
   await readUntil(node.starts, (count) => count === starts);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
 }
 
 /** Waits until the node has printed so often that a pipe without a reader would have ended it. */
@@ -57,9 +57,9 @@ test.concurrent("an old process that takes its time to exit proves nothing: the 
   expect(await read(node, "locked.log"), "starts next to the old process").toBe("");
   const healthy = await node.config();
   await node.save(healthy.replace('"18100"', '"18100", "crash": 1'));
-  const { message } = await upkeep.reason("Unheld", "Held");
+  const { message } = await upkeep.reason("NotPaused", "Paused");
   await readUntil(
-    () => upkeep.board.get("Unheld")?.message ?? message,
+    () => upkeep.board.get("NotPaused")?.message ?? message,
     (text) => text.includes("After one more restart it is back."),
   );
   expect(await node.config()).toBe(healthy);
@@ -75,7 +75,7 @@ test.concurrent("a node that does not exit after SIGTERM is ended by force, whic
   expect(listEvents(upkeep)).toContain(
     "The node did not exit within 1 s of SIGTERM, and was ended by `./ops stop --force`.",
   );
-  expect(upkeep.board.get("Unheld")?.reason).toBe("NoHold");
+  expect(upkeep.board.get("NotPaused")?.reason).toBe("NotPaused");
 });
 
 test.concurrent("of two nodes on one machine each sidecar ends its own, also at the same time", async () => {

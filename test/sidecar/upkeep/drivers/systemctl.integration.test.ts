@@ -40,7 +40,7 @@ test("a node that runs as a unit of systemd is stopped and started by systemctl 
     GATEHOUSE_SIDECAR_OPS_START: command("start"),
   });
   await readUntil(node.starts, (count) => count === 2);
-  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(await readFile(join(node.workspace, "systemctl.log"), "utf8")).toBe("stop node.service\nstart node.service\n");
   expect(await node.pid()).not.toBe(before);
   expect(await neighbour.pid()).toBe(others);
