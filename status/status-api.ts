@@ -28,7 +28,7 @@ const links = {
   pages: z.array(z.object({ name: z.string(), url: z.string() })).describe("Pages that this one links to"),
 };
 
-/** Fields of a node's `/status` that its page is drawn from. */
+/** Fields of a node's `/status` used by its page. */
 export const nodePageShape = {
   ...links,
   verdict: statusVerdict,
@@ -44,7 +44,7 @@ export const pageOperation: ApiOperation = {
   answers: { 200: { description: "HTML; its parts are under /page/", text: "text/html" } },
 };
 
-/** The page of a service without a node, and what it is drawn from. */
+/** The page of a service without a node, and its data source. */
 export const servicePageApi: readonly ApiOperation[] = [
   {
     method: "get",
@@ -63,6 +63,10 @@ export const servicePageApi: readonly ApiOperation[] = [
           headline: statusHeadline,
           conditions: z.array(condition.pick({ title: true, status: true, message: true })),
           figures: z.object({ payments: statusPayments }),
+          buyers: z
+            .object({ typescript: z.string(), python: z.string() })
+            .optional()
+            .describe("A seller's: the lines that stock clients need to pay it"),
         }),
       },
     },
@@ -70,7 +74,7 @@ export const servicePageApi: readonly ApiOperation[] = [
   pageOperation,
 ];
 
-/** Describes `GET /status`, with a service's fields besides those of every node. */
+/** Describes `GET /status`, with a service's fields in addition to those of every node. */
 export function describeStatusOperation(more: z.ZodRawShape = {}): ApiOperation {
   const body = z.looseObject({
     at: z.iso.datetime().describe("The service's own time"),

@@ -6,7 +6,7 @@ import { tracedTimes, unknownParamsBytes } from "./method-parts.ts";
 
 const columns = ["Method", "Parameters", "Result", "Audience", "Units", "Cached", "Limits and more"];
 
-/** What costs anvil most CPU for a unit, as the benchmark's part `node` measured it. */
+/** The calls that cost anvil the most CPU per unit, as measured by the benchmark's part `node`. */
 const worstCalls: readonly (readonly string[])[] = [
   ["`eth_call`, no gas", "KECCAK256 of 64 KiB", "26", "21 ms"],
   ["`debug_traceCall`, 50,000,000 gas", "calls that take and return 64 KiB", "500", "16 ms"],
@@ -20,7 +20,7 @@ const worstCalls: readonly (readonly string[])[] = [
   ["`eth_createAccessList`, no gas", "TSTORE", "40", "6 ms"],
 ];
 
-/** Prints the docs' method reference in Markdown, from the catalogue and the policy; the default policy is that of the settings' defaults. */
+/** Prints the docs' method reference in Markdown, from the catalogue and the policy; the policy defaults to the settings' defaults. */
 export function printMethodReference(policy: PolicySettings = policySchema.parse({})): string {
   const { limits, rateLimit } = policy;
   const rows = specifiedMethods.map((method) => buildCells(method, policy));
@@ -33,7 +33,7 @@ export function printMethodReference(policy: PolicySettings = policySchema.parse
     "",
     "- Without tracer options `callTracer` is meant; options of the struct logger without a tracer are rejected.",
     "- Gas above the limit is capped (`gateway.limits.callGas`), as by geth. Block ranges are limited by `gateway.ranges` and by tier.",
-    `- A unit buys ${rateLimit.gasPerUnit} gas (\`gateway.rateLimit.gasPerUnit\`); a traced call's gas counts ${tracedTimes} times, and is the limit where it names none.`,
+    `- A unit buys ${rateLimit.gasPerUnit} gas (\`gateway.rateLimit.gasPerUnit\`); a traced call's gas counts ${tracedTimes} times, as the limit if it specifies none.`,
     `- Parameters: up to ${formatKib(limits.paramsBytes)} (\`gateway.limits.paramsBytes\`) unless listed; of an added method ${formatKib(unknownParamsBytes)}.`,
     `- Each whole KiB of a call costs ${rateLimit.unitsPerKiB} units more (\`gateway.rateLimit.unitsPerKiB\`).`,
     "- The node has 10 s to respond unless listed. `behind`: also served while the node is behind.",

@@ -3,49 +3,41 @@ import { splitElements } from "../json-rpc/read-object.ts";
 import { asBinary } from "../json-rpc/read-answer.ts";
 import { maxFields, parseShortValue, readFields, refuse, type CheckedParams } from "./checked-params.ts";
 
-/** Keys by which nodes read the gas of a call. Those in Go mind no case, and take ſ (U+017F) for s. */
+/** Keys that nodes parse as the gas of a call. Nodes in Go ignore case, and treat ſ (U+017F) as s. */
 const gasNames: ReadonlySet<string> = new Set(["GAS", "GASLIMIT"]);
 
-/** Such a key in JSON text, as a binary string; or an escape, which may write one. */
+/** Such a key in JSON text, as a binary string; or an escape, which may encode one. */
 const gasKey = /"ga(?:s|\xc5\xbf)(?:limit)?"|\\/i;
 
-/** Whether parameters, JSON text, may name an amount of gas: few calls do. */
+/** Whether parameters, as JSON text, may specify gas: few calls do. */
 export function mayNameGas(params: string): boolean {
   return gasKey.test(params);
 }
 
 /**
- * Caps the gas of a call object, the first parameter, as geth does (`--rpc.gascap`): without a word, since a client that asks for more wants as much as
- * there is. What names no gas has the node's own cap, unless it `isFilledIn`.
+ * Caps the gas of a call object, the first parameter, silently like geth (`--rpc.gascap`), since a client that asks for more wants the max
+ * available. Calls without gas get the node's own cap; `chargesUnnamed` counts them as if they specified the cap.
  */
-export function limitGas(params: string, cap: number, isFilledIn = false): CheckedParams {
+export function limitGas(params: string, cap: number, chargesUnnamed = false): CheckedParams {
   const [call = "", ...rest] = splitElements(params);
-  if ((!isFilledIn && !mayNameGas(call)) || !call.startsWith("{")) return { kind: "pass", params };
+  const unnamed = chargesUnnamed ? { gas: cap } : {};
+  if (!call.startsWith("{")) return { kind: "pass", params };
+  if (!mayNameGas(call)) return { kind: "pass", params, ...unnamed };
   const fields = readFields(call);
   if (fields === undefined) return refuse(invalidParams(`expected a call object of at most ${maxFields} fields`));
   let gas = 0;
-  const mostGas = `"0x${cap.toString(16)}"`;
-  const named = [...fields].filter(([name, value]) => !isFilledIn || value !== "null" || !isGasName(name));
-  const capped = named.map(([name, value]) => {
-    const asked = isGasName(name) ? readAmount(value) : 0;
+  const capped = [...fields].map(([name, value]) => {
+    const asked = gasNames.has(name.toUpperCase()) ? readAmount(value) : 0;
     gas = Math.max(gas, Math.min(asked, cap));
-    return `${asBinary(JSON.stringify(name))}:${asked > cap ? mostGas : value}`;
+    return `${asBinary(JSON.stringify(name))}:${asked > cap ? `"0x${cap.toString(16)}"` : value}`;
   });
-  if (isFilledIn && !named.some(([name]) => isGasName(name))) {
-    gas = cap;
-    capped.push(`"gas":${mostGas}`);
-  }
-  return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]`, gas };
+  return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]`, gas, ...(gas === 0 && unnamed) };
 }
 
-function isGasName(name: string): boolean {
-  return gasNames.has(name.toUpperCase());
-}
-
-/** Longest JSON text of an amount of gas. */
+/** Max JSON text length of a gas amount. */
 const amountLength = 80;
 
-/** Reads an amount of gas, JSON text of a hexadecimal or decimal text or of a number. Any other is 0, for the node to refuse. */
+/** Parses a gas amount: JSON text of a hexadecimal or decimal string, or of a number. Anything else is 0, for the node to reject. */
 function readAmount(json: string): number {
   if (json.length > amountLength) return Number.POSITIVE_INFINITY;
   const gas = parseShortValue(json);

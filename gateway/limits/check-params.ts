@@ -7,17 +7,16 @@ import { checkLogParams } from "./log-filter.ts";
 import { checkTraceParams } from "./trace-filter.ts";
 import { checkLastTracer, checkTracerParams } from "./tracer-options.ts";
 
-/** Limits that parameters are checked against. */
 export type ParamLimits = Readonly<{
   logs: () => RangeLimit;
   trace: () => RangeLimit;
-  /** Whether `debug_traceCall` takes state and block overrides. */
+  /** Whether `debug_traceCall` accepts state and block overrides. */
   traceCallOverrides: boolean;
-  /** Most gas that a call may name. */
+  /** Max gas that a call may specify. */
   callGas: number;
 }>;
 
-/** Checks a method's parameters (JSON text of an array) against the limit that the catalogue names for it. */
+/** Checks a method's parameters (JSON text of an array) against the limit that the catalogue specifies for it. */
 export function checkParams(
   method: Method,
   params: string,
@@ -34,7 +33,7 @@ export function checkParams(
     case "gas":
       return limitGas(params, limits.callGas);
     case "tracer": {
-      // Only a call has overrides, and gas.
+      // Only calls have overrides and gas.
       const capped = method.limit.overrides === true ? limitGas(params, limits.callGas, true) : undefined;
       if (capped?.kind === "refuse") return capped;
       const { params: checked, gas } = capped?.kind === "pass" ? capped : { params };

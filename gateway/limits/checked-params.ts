@@ -8,43 +8,43 @@ import type { Tier } from "../settings/policy.ts";
 import type { ChainHead } from "../chain/head.ts";
 
 /**
- * Outcome of a check of parameters: the JSON text that goes to the node, with the gas that a call names, the error that goes to the client, or pieces of a
- * range, each with its own parameters, whose results (arrays) make the answer when joined.
+ * Outcome of a parameter check: the JSON text for the node, with the gas that a call specifies; the error for the client; or pieces of a
+ * range, each with its own parameters, whose results (arrays) are joined into the response.
  */
 export type CheckedParams =
   | Readonly<{ kind: "pass"; params: string; gas?: number }>
   | Readonly<{ kind: "refuse"; error: RpcError; limit: "blockRange" | "tracer" | undefined }>
   | Readonly<{ kind: "split"; pieces: readonly string[] }>;
 
-/** Limit of a block range: its cap, and the largest range that is split into pieces. */
+/** Limit of a block range: its cap, and the max range that is split into pieces. */
 export type RangeLimit = Readonly<{ capBlocks: number; splitBlocks: number; errorCode: number }>;
 
-/** Lets parameters pass as this value; what the gateway checked is what the node reads. */
+/** Accepts parameters as this value, so that the node reads exactly what the gateway checked. */
 export function pass(value: unknown): CheckedParams {
   return { kind: "pass", params: asBinary(JSON.stringify(value)) };
 }
 
-/** Refuses parameters; `limit` names the limit that they exceed, if they are good but for that. */
+/** Rejects parameters; `limit` is the limit that they exceed, if they are otherwise valid. */
 export function refuse(error: RpcError, limit?: "blockRange" | "tracer"): CheckedParams {
   return { kind: "refuse", error, limit };
 }
 
-/** Parses parameters that the scanner has found to be JSON, and that are short. */
+/** Parses short parameters that the scanner has accepted as JSON. */
 export function parseParams(params: string): readonly unknown[] {
   return parseText(params) as readonly unknown[];
 }
 
-/** Parses JSON text that is a binary string. */
+/** Parses JSON text in a binary string. */
 function parseText(json: string): unknown {
   return JSON.parse(Buffer.from(json, "latin1").toString("utf8"));
 }
 
-/** Most fields of an object that is read. */
+/** Max fields of a parsed object. */
 export const maxFields = 64;
 
 /**
- * Reads an object of the client: the JSON text of its values by their names, of equal names the last. Undefined if the text is not an object, or
- * has more than {@link maxFields}: to parse an object takes time by its keys, of which a few KiB can hold hundreds.
+ * Reads a client's object: the JSON text of its values by name, of duplicate names the last. Undefined if the text is not an object, or has
+ * more than {@link maxFields} fields: parse time grows with the number of keys, and a few KiB can contain hundreds.
  */
 export function readFields(json: string): ReadonlyMap<string, string> | undefined {
   const members = readObject(json, maxFields);
@@ -52,50 +52,50 @@ export function readFields(json: string): ReadonlyMap<string, string> | undefine
 }
 
 /**
- * Parses the value of a field that is a string, a number, or a list of such. Anything that has an object in it is replaced by an
- * empty one: it is another value, and not worth the time.
+ * Parses the value of a field that is a string, a number, or a list of these. A value that contains an object is replaced by an empty one:
+ * it is invalid anyway and not worth the time.
  */
 export function parseFlatValue(json: string | undefined): unknown {
   if (json === undefined) return undefined;
   return json.includes("{") ? {} : (parseText(json) ?? undefined);
 }
 
-/** Parses a value if it is short; a longer one is replaced by an empty list, which is as wrong. */
+/** Parses a short value; a longer one is replaced by an empty list, which is just as invalid. */
 export function parseShortValue(json: string | undefined): unknown {
   if (json === undefined) return undefined;
   return json.length > shortLength ? [] : parseText(json);
 }
 
-/** Longest text of an option's value. */
+/** Max text length of an option's value. */
 const shortLength = 256;
 
-/** Longest name of a field that an error shows. */
+/** Max length of a field name shown in an error. */
 const shownNameLength = 50;
 
-/** Finds the first unknown field, as JSON text for an error to show; undefined if there is none. */
+/** Finds the first unknown field, as JSON text for an error message; undefined if there is none. */
 export function findUnknownField(fields: ReadonlyMap<string, string>, known: ReadonlySet<string>): string | undefined {
   const name = fields.keys().find((field) => !known.has(field));
   return name === undefined ? undefined : JSON.stringify(asBinary(name.slice(0, shownNameLength)));
 }
 
-/** Most parameters that are remembered, and their greatest length. */
+/** Max cached checks, and max length of their parameters. */
 const rememberedChecks = 1_000;
 const rememberedLength = 1_024;
 
-/** Values that a check of parameters depends on, besides the parameters. */
+/** Inputs of a parameter check, besides the parameters. */
 export type CheckBasis = Readonly<{ policy: Policy; head: ChainHead | undefined; tier: Tier; method: Method }>;
 
-/** Outcome of a check; parameters that pass have their `buildCallKey`. */
+/** Outcome of a check; accepted parameters have their `buildCallKey`. */
 export type CheckedRead =
   | Exclude<CheckedParams, { kind: "pass" }>
   | Readonly<{ kind: "pass"; params: string; gas?: number; key: string }>;
 
-/** Runs a check, or returns the outcome of the same earlier one. */
+/** Runs a check, or returns the cached outcome of an identical one. */
 export type RememberedChecks = (basis: CheckBasis, params: string, check: () => CheckedParams) => CheckedRead;
 
 /**
- * Remembers the outcomes of checks while the policy and the head stay the same: polling clients send the same filter
- * again and again. Refused parameters are checked each time.
+ * Caches the outcomes of checks while the policy and the head are unchanged: polling clients repeat the same filter. Rejected parameters
+ * are checked each time.
  */
 export function rememberChecks(): RememberedChecks {
   let policyOfAll: Policy | undefined;

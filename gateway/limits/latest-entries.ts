@@ -1,14 +1,14 @@
 import { KeyPlaces } from "#daemon/key-places.ts";
 
 /**
- * A map of at most so many entries, in which a new one displaces the one that was added longest ago. The places of a ring hold the order: a look
- * for the first key of a Map passes over every entry that was removed before it, tens of thousands at times.
+ * A map with a max number of entries, in which a new entry evicts the oldest. A ring stores the order: finding the first key of a Map skips
+ * every entry removed before it, at times tens of thousands.
  */
 export class LatestEntries<Value> {
   readonly #most: number;
   readonly #places = new KeyPlaces();
   readonly #values: Value[] = [];
-  /** Place of the oldest entry, once all are taken. */
+  /** Slot of the oldest entry, once the ring is full. */
   #oldest = 0;
 
   constructor(most: number) {
@@ -24,13 +24,13 @@ export class LatestEntries<Value> {
     return place === undefined ? undefined : this.#values[place];
   }
 
-  /** Sets an entry; one that already exists keeps its age. */
+  /** Sets an entry; an existing entry keeps its age. */
   set(key: string, value: Value): void {
     const place = this.#places.find(key) ?? this.#add(key);
     this.#values[place] = value;
   }
 
-  /** Returns the value of a key, which is made if it has none. */
+  /** Returns the value of a key, creating it if missing. */
   getOrMake(key: string, make: () => Value): Value {
     const known = this.get(key);
     if (known !== undefined) return known;

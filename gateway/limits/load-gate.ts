@@ -2,14 +2,14 @@ import { KeyCounts } from "#daemon/key-counts.ts";
 import { type QueueBounds, WaitingTurns } from "#daemon/waiting-turns.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 
-/** Reason for which a call is not let to the node now. */
+/** Reason why a call is not admitted to the node now. */
 export type LoadRefusal = "concurrency" | "overload";
 
-/** Lets calls to the node, or has them wait. */
+/** Admits calls to the node, or queues them. */
 export type CallGate = Readonly<{
   /**
-   * Lets a call in, or returns the reason against it; `concurrency` also while other calls of the caller wait. Whoever is let in must
-   * {@link CallGate.leave} once.
+   * Admits a call, or returns the reason for its rejection; `concurrency` also while other calls of the caller wait. Each admitted call
+   * must {@link CallGate.leave} once.
    */
   enter: (
     caller: string,
@@ -19,8 +19,8 @@ export type CallGate = Readonly<{
   ) => LoadRefusal | undefined;
   leave: (caller: string, costUnits: number, overload: PolicySettings["overload"]) => void;
   /**
-   * Queues a call that was refused for its caller's `concurrency`: `proceed` is called once, when it may enter, or with false after
-   * `overload.waitMs`. Returns how to leave the queue; undefined if it is full.
+   * Queues a call that was rejected for its caller's `concurrency`: `proceed` is called once, when it may enter, or with false after
+   * `overload.waitMs`. Returns a function that leaves the queue; undefined if the queue is full.
    */
   wait: (
     caller: string,
@@ -30,7 +30,7 @@ export type CallGate = Readonly<{
   ) => (() => void) | undefined;
 }>;
 
-/** Counts the calls to the node in flight, in all and by caller, and sheds load before it collapses. */
+/** Counts the in-flight calls to the node, in total and per caller, and sheds load before overload. */
 export type LoadGate = CallGate &
   Readonly<{
     /** Whether calls of the caller wait. */
@@ -41,20 +41,20 @@ export type LoadGate = CallGate &
 
 type QueuedCall = Readonly<{ call: Readonly<{ caller: string }>; concurrency: number; proceed: () => void }>;
 
-/** Creates a gate; `loopDelayMs` returns how late the process's event loop runs. */
+/** Creates a gate; `loopDelayMs` returns the current delay of the process's event loop. */
 export function createLoadGate(
   bounds: QueueBounds,
   { loopDelayMs }: Readonly<{ loopDelayMs: () => number }>,
 ): LoadGate {
   const byCaller = new KeyCounts();
   const queue = new WaitingTurns<QueuedCall>();
-  /** Caller whose turn it is: its next call goes before those that wait. */
+  /** Caller being served: its next call goes ahead of its queued ones. */
   let served: string | undefined;
   let calls = 0;
   let heavyCalls = 0;
   const isAwaited = (caller: string) => queue.size > 0 && queue.sizeOf(caller) > 0;
   const serve = (caller: string) => {
-    // A call that is answered without the node leaves its place to the next.
+    // A call that is answered without the node passes its slot to the next.
     for (let next = queue.first(caller); next !== undefined; next = queue.first(caller)) {
       if (byCaller.get(caller) >= next.concurrency) return;
       queue.delete(next);
@@ -99,7 +99,7 @@ export function createLoadGate(
       calls -= 1;
       if (costUnits >= overload.heavyCostUnits) heavyCalls -= 1;
       byCaller.decrease(caller);
-      // Not within the answer that is being delivered.
+      // Deferred, so that it does not run while the current response is delivered.
       if (isAwaited(caller)) queueMicrotask(() => serve(caller));
     },
   };

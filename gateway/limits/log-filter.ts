@@ -20,22 +20,21 @@ import {
   type RangeLimit,
 } from "./checked-params.ts";
 
-/** Most values in one topic position, and most topic positions (geth's limits). */
+/** Max values in one topic position, and max topic positions (geth's limits). */
 const topicValues = 1_000;
 const topicPositions = 4;
-/** Most addresses in one filter. */
+/** Max addresses in one filter. */
 const filterAddresses = 1_000;
 
 const address = /^0x[0-9a-fA-F]{40}$/;
 const topic = /^0x[0-9a-fA-F]{64}$/;
 
-/** A log filter without its bounds, in the one form that goes to the node. */
+/** A log filter without its range, in the normalised form sent to the node. */
 type Selection = Readonly<{ address?: unknown; topics?: unknown }>;
 
 /**
- * Checks the parameters of `eth_getLogs` (specification, Limits; EIP-234 for `blockHash`). Omitted bounds mean
- * latest to latest. The filter that goes to the node is built from the fields that were checked, so that no other
- * spelling of a field can widen it.
+ * Checks the parameters of `eth_getLogs` (specification, Limits; EIP-234 for `blockHash`). Omitted bounds mean latest to latest. The filter
+ * for the node is rebuilt from the checked fields, so that no alternative spelling of a field can widen it.
  */
 export function checkLogParams(params: string, head: ChainHead | undefined, limit: RangeLimit): CheckedParams {
   const [given = "", ...rest] = splitElements(params);
@@ -71,7 +70,7 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
   const known = head ?? { latest: 0n, finalized: undefined };
   const range = resolveRange(fromBound, toBound, known);
   if (range.to < range.from) {
-    // The node may be ahead of what the gateway knows; only two numbers are certain to be inverted.
+    // The node may be ahead of the gateway's head; only two explicit numbers are certain to be inverted.
     if (typeof fromBound === "bigint" && typeof toBound === "bigint") return refuse(rpcErrors.invertedRange);
     return pass([{ fromBlock: from ?? "latest", toBlock: to ?? "latest", ...selection }]);
   }
@@ -84,7 +83,7 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
   return splitFilter(range, limit.capBlocks, selection);
 }
 
-/** Reads the address and topics of a filter, or describes what is wrong with them. Also used for the filter of a `logs` subscription. */
+/** Reads the address and topics of a filter, or describes their error. Also used for the filter of a `logs` subscription. */
 export function readSelection(fields: ReadonlyMap<string, string>): Selection | string {
   const addresses = parseFlatValue(fields.get("address"));
   const topics = parseFlatValue(fields.get("topics"));
@@ -116,7 +115,7 @@ function isTopicList(topics: unknown): boolean {
   });
 }
 
-/** Cuts a filter into pieces of at most `capBlocks`, each with the same selection, which is written once. */
+/** Splits a filter into pieces of at most `capBlocks`, each with the same selection, which is serialised once. */
 export function splitFilter(range: BlockRange, capBlocks: number, selection: object): CheckedParams {
   const fields = asBinary(JSON.stringify(selection)).slice(1, -1);
   const rest = fields === "" ? "" : `,${fields}`;

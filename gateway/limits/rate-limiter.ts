@@ -1,6 +1,6 @@
 import { LatestEntries } from "./latest-entries.ts";
 
-/** Rates of one caller, as its tier sets them (`settings/policy.ts`). */
+/** Rates of one caller, from its tier (`settings/policy.ts`). */
 export type Rates = Readonly<{
   requestsPerSecond: number;
   requestBurst: number;
@@ -8,35 +8,31 @@ export type Rates = Readonly<{
   computeUnitBurst: number;
 }>;
 
-/** Outcome of a charge: undefined lets the call go on; a number refuses it, and is the milliseconds until the call would fit. */
+/** Outcome of a charge: undefined allows the call; a number rejects it, and is the milliseconds until the call would fit. */
 export type RateDecision = number | undefined;
 
-/** Charges calls to callers. The in-process limiter answers at once, one that queries a store later. */
+/** Charges calls to callers. The in-process limiter decides synchronously, a store-backed one asynchronously. */
 export type RateLimiter = Readonly<{
   acquire: (key: string, costUnits: number, rates: Rates) => RateDecision | Promise<RateDecision>;
-  /** Charges as `acquire` does, where that is known at once; absent where a store decides. */
+  /** Charges as `acquire` does, but synchronously; absent where a store decides. */
   acquireNow?: (key: string, costUnits: number, rates: Rates) => RateDecision;
   /**
-   * Returns the milliseconds until so many units would fit, and charges nothing; undefined if they fit now, or only a store knows. For what is
-   * cheaper to refuse before it comes.
+   * Returns the milliseconds until this many units would fit, without charging; undefined if they fit now, or only a store knows. For
+   * requests that are cheaper to reject before they arrive.
    */
   waitFor: (key: string, costUnits: number, rates: Rates) => number | undefined;
-  /**
-   * Charges units for work already done, more than the caller has if need be: its next call waits until the debt is paid. Nobody owes
-   * more than a whole burst.
-   */
+  /** Charges units for work already done, into debt if necessary: the caller's next call waits until the debt is paid. The max debt is one full burst. */
   owe: (key: string, costUnits: number, rates: Rates) => void;
   /** Returns the milliseconds until a caller's debt is paid; undefined if there is none, or only a store knows. */
   debtMs: (key: string, rates: Rates) => number | undefined;
 }>;
 
-/** Times at which a caller's two allowances will be whole again, in milliseconds of the clock. */
+/** Times at which a caller's two allowances are full again, in milliseconds of the clock. */
 type Account = { requestsFullAt: number; unitsFullAt: number };
 
 /**
- * Limits rates in this process by the generic cell rate algorithm (ITU-T I.371): two numbers a caller, exact at any burst.
- * Callers beyond `clients` displace the one that has been remembered longest; a caller at its limit is thereby forgiven at
- * worst, never punished.
+ * Limits rates in this process by the generic cell rate algorithm (ITU-T I.371): two numbers per caller, exact at any burst. Callers beyond
+ * `clients` evict the oldest entry; at worst this forgives a caller at its limit, but never penalises one.
  */
 export function createProcessRateLimiter(
   options: Readonly<{ clients: number }>,
@@ -75,8 +71,8 @@ function createAccount(): Account {
 }
 
 /**
- * Moves times that lie later than the present rates can put them, which lower rates put there that were in force before. Requests are never
- * owed, and units up to a burst.
+ * Corrects times that lie later than the current rates allow, left by lower rates that were active before. Requests never go into debt,
+ * units up to one burst.
  */
 function forgetLowerRates(account: Account, rates: Rates, now: number): void {
   const requestsLatest = now + (rates.requestBurst * 1_000) / rates.requestsPerSecond;
@@ -85,7 +81,7 @@ function forgetLowerRates(account: Account, rates: Rates, now: number): void {
   if (account.unitsFullAt > unitsLatest) account.unitsFullAt = unitsLatest;
 }
 
-/** Charges a debt. An allowance is empty when it takes a burst's time to be whole, and owes a burst when it takes twice that. */
+/** Charges a debt. An allowance is empty when it needs one burst's time to refill, and owes a burst when it needs twice that. */
 function chargeDebt(account: Account, costUnits: number, rates: Rates, now: number): void {
   const unitMs = 1_000 / rates.computeUnitsPerSecond;
   const latest = now + 2 * rates.computeUnitBurst * unitMs;
@@ -96,13 +92,13 @@ function charge(account: Account, costUnits: number, rates: Rates, now: number):
   const requestMs = 1_000 / rates.requestsPerSecond;
   const unitMs = 1_000 / rates.computeUnitsPerSecond;
   const requestsFullAt = Math.max(account.requestsFullAt, now) + requestMs;
-  // A call dearer than the whole burst must fit an untouched allowance, or it could never be made.
+  // A call that costs more than the whole burst must fit a full allowance, or it could never be made.
   const unitsFullAt = Math.max(account.unitsFullAt, now) + Math.min(costUnits, rates.computeUnitBurst) * unitMs;
   const waitMs = Math.max(
     requestsFullAt - now - rates.requestBurst * requestMs,
     unitsFullAt - now - rates.computeUnitBurst * unitMs,
   );
-  // Sums of fractions are off by less than this.
+  // Upper limit of the rounding error in sums of fractions.
   const toleranceMs = 0.001;
   if (waitMs > toleranceMs) return waitMs;
   account.requestsFullAt = requestsFullAt;

@@ -4,8 +4,9 @@ import { AbstractConnector, type RedisOptions } from "ioredis";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 
 /**
- * Connects to a store with the Redis protocol as ioredis' own connector does, but looks its name up as all of the process's sockets do: ioredis, which has no
- * option for that, tries again every two seconds, and each try would wait in another of the process's few threads while a name server is silent.
+ * Connects to a Redis-protocol store like ioredis' own connector, but resolves its name like all of the process's sockets. ioredis has no
+ * option for that and retries every two seconds, and each retry would block another of the process's few threads while a name server does
+ * not respond.
  */
 export class RedisConnector extends AbstractConnector {
   readonly #place: Readonly<{ host: string; port: number; lookup: typeof lookupName }>;
@@ -19,7 +20,7 @@ export class RedisConnector extends AbstractConnector {
 
   override async connect() {
     this.connecting = true;
-    // Who creates the client listens to its events only after that.
+    // The creator of the client attaches its event listeners only after that.
     await Promise.resolve();
     if (!this.connecting) throw new Error("Connection is closed.");
     this.stream = this.#isSecure ? createTlsConnection(this.#place) : createConnection(this.#place);

@@ -4,17 +4,17 @@ import { LatestEntries } from "./latest-entries.ts";
 import { RedisConnector } from "./redis-connector.ts";
 import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";
 
-/** URL of the shared accounts' store, and the time within which it has to answer. */
+/** URL of the store of the shared accounts, and the timeout of its responses. */
 export type RedisRateLimiterOptions = Readonly<{ url: string; timeoutMs: number; clients: number }>;
 
-/** Last refusal of a caller by the store, at these rates. */
+/** Last rejection of a caller by the store, at these rates. */
 type Refusal = Readonly<{ costUnits: number; rates: Rates; untilMs: number }>;
 
 /**
- * The generic cell rate algorithm over two allowances, in one atomic script; times in microseconds of the store's own clock,
- * so that the replicas' clocks do not matter. A time that lies later than these rates can put it is moved: lower rates, or that clock before it
- * was set back, put it there. Answers 0, or the microseconds until the call would fit.
- * KEYS[1]: account. ARGV: microseconds a request and a unit take to come back, the bursts, the call's units.
+ * The generic cell rate algorithm over two allowances, in one atomic script; times in microseconds of the store's own clock, so that the
+ * replicas' clocks do not matter. A time later than these rates allow is corrected: lower rates, or that clock before it was set back, left
+ * it. Returns 0, or the microseconds until the call would fit. KEYS[1]: account. ARGV: refill times of a request and of a unit in
+ * microseconds, the bursts, the call's units.
  */
 const script = `
 local time = redis.call("TIME")
@@ -39,7 +39,7 @@ redis.call("PEXPIRE", KEYS[1], math.ceil((math.max(requests, units) - now) / 100
 return math.ceil(wait)
 `;
 
-/** Charges units that may make a debt of one burst at most. KEYS[1]: account. ARGV: microseconds a unit takes to come back, the burst, the units. */
+/** Charges units, with a max debt of one burst. KEYS[1]: account. ARGV: refill time of a unit in microseconds, the burst, the units. */
 const debtScript = `
 local time = redis.call("TIME")
 local now = time[1] * 1000000 + time[2]
@@ -51,7 +51,7 @@ redis.call("PEXPIRE", KEYS[1], math.ceil((math.max(requests, units) - now) / 100
 `;
 
 declare module "ioredis" {
-  // What defineCommand adds.
+  // Commands added by defineCommand.
   interface RedisCommander {
     gatehouseAcquire(
       key: string,
@@ -68,8 +68,8 @@ declare module "ioredis" {
 const accountKey = (key: string) => `gatehouse:rate:${key}`;
 
 /**
- * Limits rates across replicas in a store with the Redis protocol. While the store does not answer in time the process decides
- * by itself, and the log says so. The store gets no call that it would refuse: that is known from its last refusal of the same caller.
+ * Limits rates across replicas in a Redis-protocol store. If the store does not respond in time, the process decides locally and logs it.
+ * Calls that the store would reject are not sent to it, based on its last rejection of the same caller.
  */
 export function createRedisRateLimiter(
   { url, timeoutMs, clients }: RedisRateLimiterOptions,
@@ -132,10 +132,10 @@ export function createRedisRateLimiter(
   return { acquire, waitFor, owe, debtMs, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
 }
 
-/** Creates a client of the store that waits no longer for an answer than a call may. */
+/** Creates a store client whose response timeout is no longer than a call may wait. */
 function connectRedis({ url, timeoutMs }: Pick<RedisRateLimiterOptions, "url" | "timeoutMs">): Redis {
   return new Redis(url, {
-    // ioredis passes these options to it, which its type does not say.
+    // ioredis passes these options to the connector, although its type does not declare it.
     Connector: RedisConnector as RedisOptions["Connector"],
     enableAutoPipelining: true,
     enableOfflineQueue: false,

@@ -7,7 +7,7 @@ import { controlVerbs, type CommandWords } from "./command-words.ts";
 
 type UpgradeEnd = NonNullable<UpgradeRecord["end"]>;
 
-/** Ends of an upgrade, as its record names them. */
+/** Outcomes of an upgrade, as in its record. */
 const upgradeEnds = ["committed", "rolled-back", "given-up", "stranded"] as const satisfies readonly UpgradeEnd[];
 
 /** Metrics of the node's configuration, pruning and restarts. */
@@ -19,7 +19,7 @@ export type UpkeepMetrics = Readonly<{
   restartsInLastHour: (count: number) => void;
   /** Publishes the commands that change this sidecar, so that an alert can show them. */
   commands: (command: CommandWords) => void;
-  /** Takes the answer of the last query; undefined if there was none. */
+  /** Publishes the result of the last query; undefined if there was none. */
   pruneInfo: (info: PruneInfo | undefined) => void;
 }>;
 
@@ -40,7 +40,7 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     labelNames: ["cause"],
     registers,
   });
-  // A counter that begins with its first event shows no increase at it.
+  // A counter that starts with its first event shows no increase for it.
   for (const cause of restartCauses) restarts.inc({ cause }, 0);
   const upgrades = new Counter({
     name: "gatehouse_node_upgrades_total",
@@ -86,8 +86,8 @@ function toNumber(value: bigint | undefined): number | undefined {
 export type PassMetrics = Readonly<{ made: (wallMs: number) => void; failed: () => void }>;
 
 /**
- * Creates `gatehouse_reconciles_total`, `…_pass_failures_total` and `…_last_success_timestamp_seconds`. The last begins with 0, as
- * Prometheus's best practices advise for batch jobs: an upkeep that never made a pass is to set off the same alert.
+ * Creates `gatehouse_reconciles_total`, `gatehouse_reconcile_failures_total` and `gatehouse_reconcile_last_success_timestamp_seconds`. The last starts at 0, as
+ * Prometheus's best practices advise for batch jobs: an upkeep that never completed an iteration must trigger the same alert.
  */
 export function createPassMetrics(registry: Registry): PassMetrics {
   const registers = [registry];

@@ -73,7 +73,7 @@ describe("the gateway in a process with little memory", () => {
   const readMemory = async () => {
     const text = await (await fetch(`${gateway.urls["operations"]}/metrics`)).text();
     const gauge = (name: string) => Number(new RegExp(`^gatehouse_gateway_${name}_bytes (\\d+)$`, "m").exec(text)?.[1]);
-    return { held: gauge("paused"), cached: gauge("cache") };
+    return { held: gauge("buffered"), cached: gauge("cache") };
   };
   const heldBytes = async () => (await readMemory()).held;
   /** Another client's short calls are answered, soon, and by the same process, which has stayed small. */

@@ -29,7 +29,7 @@ import { upgradeRoute } from "./upgrade-route.ts";
 import { createUpgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
 import { waitForStop } from "./wait-for-stop.ts";
 
-/** Observations that an upgrade notes for the passes. */
+/** Observations that an upgrade records for the iterations. */
 export type ApplyUpgradeSeen = Readonly<{
   upgrade: ObservedUpgrade;
   config: ObservedConfig;
@@ -50,7 +50,7 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     holders: PortHolders;
     health: Readonly<{ look: VerificationDependencies["look"] }>;
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
-    /** Checks an upgrade once more after its data are copied. */
+    /** Rechecks an upgrade after its data are copied. */
     check: (request: UpgradeRequest) => Promise<UpgradeCheck>;
     budget: RestartBudget;
     events: EventLog;
@@ -62,8 +62,8 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
   }>;
 
 /**
- * Begins an upgrade that was agreed to, or goes on with one that an earlier sidecar left, or that was stranded and goes back again because its hold was
- * lifted. It goes on alongside later passes, which see it as a running restart: they change nothing meanwhile.
+ * Starts an approved upgrade, or continues one that an earlier sidecar left, or that was stranded and rolls back again because its pause
+ * was lifted. It runs in parallel to later iterations, which treat it as a running restart and change nothing meanwhile.
  */
 export function applyUpgrade(
   authority: Authority,
@@ -78,7 +78,7 @@ export function applyUpgrade(
   if (!isBefore && restarts.now().running !== undefined) return;
   const { driver } = dependencies;
   const blocked = remembered.end === undefined ? explainBlocked(remembered, authority, dependencies) : undefined;
-  // The end of a hold may have changed the record.
+  // Lifting a pause may have changed the record.
   upgrade.note({ record: remembered, blocked });
   if (remembered.end !== undefined || blocked !== undefined || !hasPower(driver)) return;
   const record = { ...remembered, waitsForBudget: undefined };
@@ -88,7 +88,7 @@ export function applyUpgrade(
   const running = advanceUpgrade(record, { isResumed, driver }, seen, { ...dependencies, signal: mayEnd })
     .catch((error: unknown) => log.error({ event: "upgrade-failed", err: error }, "the upgrade of the node failed"))
     .finally(() => {
-      // The stop of the node was agreed to in this process, whoever began the upgrade.
+      // The node's stop was approved in this process, whichever sidecar started the upgrade.
       const agreedMs = isBefore && state.upgrade.get()?.stage === "stopping" ? record.beganMs : undefined;
       upgrade.note({ agreedMs, preCopying: undefined });
       if (!isBefore) {
@@ -99,7 +99,7 @@ export function applyUpgrade(
     });
   if (isBefore) upgrade.note({ preCopying: { done: running, end: () => withdrawing.abort() } });
   else restarts.note({ running, stage: formatUpgrade(record) });
-  // Its stop and start commands are not cut off, and a copy ends at once.
+  // Its stop and start commands aren't interrupted; a copy is aborted at once.
   finishes({ what: "the upgrade's step", done: running, withinMs: 2 * settings.restart.timeoutMs });
 }
 
@@ -115,9 +115,10 @@ async function advanceUpgrade(
     keepRecord(now, dependencies);
     seen.upgrade.note({ record: now });
     if (!isEarly(now.stage)) seen.restarts.note({ stage: formatUpgrade(now) });
-    if (now.end === undefined && now.stage !== logged)
+    const attempt = `${now.stage} ${now.attempts}`;
+    if (now.end === undefined && attempt !== logged)
       log.info({ event: "upgrade-stage", stage: now.stage, from: now.from, to: now.to }, formatUpgrade(now));
-    logged = now.stage;
+    logged = attempt;
     wake();
   };
   const noteBlocked = (blocked: string | undefined) => {
@@ -153,7 +154,7 @@ async function advanceUpgrade(
   if (ended.end !== undefined && !isBefore) await keepRunningConfig(ended, dependencies);
 }
 
-/** Writes the end of an upgrade together with the hold that it sets: a kill between them would leave a failed node without a hold. */
+/** Writes an upgrade's outcome together with its pause: a kill between them would leave a failed node without a pause. */
 function finishOrRemember(
   now: UpgradeRecord,
   remember: (now: UpgradeRecord) => void,
@@ -180,14 +181,14 @@ function finishOrRemember(
       before: { version: now.from },
       after: end === "committed" ? { version: now.to, restoredFrom: now.restoredFrom } : { end },
     });
-    // The evidence about the old data does not apply to the new ones.
+    // The evidence about the old data doesn't apply to the new data.
     if (end === "committed") return state.dataEvidence.set(undefined);
-    // One that was given up did not touch the node.
+    // A given-up upgrade didn't touch the node.
     if (end === "given-up") return;
     const reason = now.restoredFrom === undefined ? `the upgrade to ${now.to}` : "the restore of its data";
     const failed = end === "stranded" ? { failed: { reason, isDown: true } } : {};
-    // Without a release: another version that answers is no reason to act again without a person.
-    // The present desired state: the one at the beginning would lift the hold at once if it has changed, and the upgrade would be tried again for ever.
+    // Without a release: a response from another version is no reason to act again without the operator. Uses the current desired state:
+    // the initial one would lift the pause at once if it has changed, and the upgrade would be retried forever.
     const hash = hashDesiredState(createDesiredState(settings, ""));
     state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failed });
     seen.restarts.note({ hold: { message } });

@@ -47,7 +47,7 @@ describe.each([
     await gateway[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
   });
-  const held = async () => Number(/held_bytes (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
+  const held = async () => Number(/buffered_bytes (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
   const from = (address: string, body: string) => post(gateway.url, body, { "X-Forwarded-For": address });
   /** Sends batches and waits until all of their answers but the late ones are there, at the gateway, too. */
   const sendWaiting = async (addresses: readonly string[]) => {

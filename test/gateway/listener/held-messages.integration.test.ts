@@ -33,7 +33,7 @@ describe.each([
     await gateway[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
   });
-  const held = async () => Number(/held_bytes (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
+  const held = async () => Number(/buffered_bytes (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
   const endAll = async (done: Promise<unknown>) => {
     node.answer(() => "0x1");
     for (const end of answers) end();
@@ -73,6 +73,6 @@ describe("a message that may not be held", () => {
     expect(text).toMatch(/^\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32005,"message":"too much is held in memory/);
     const metrics = await gateway.metrics.metrics();
     expect(metrics).toContain('gatehouse_gateway_limited_total{limit="memory",tier="public"} 1');
-    expect(metrics).toMatch(/held_bytes 0$/m);
+    expect(metrics).toMatch(/buffered_bytes 0$/m);
   });
 });

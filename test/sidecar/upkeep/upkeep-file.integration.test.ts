@@ -149,7 +149,7 @@ test("a second writer that disagrees ends in a condition, and in no restart", as
     /^node\.conf was corrected \d+ times within a minute: another program keeps writing it\. Stop that program/,
   );
   expect((await upkeep.reason("NoRestartPending", "Contested")).message).toMatch(
-    /another program keeps writing node\.conf, so it waits until \S+Z, or until `[^`]+\/gatehouse\.js'? resume --state-directory \S+` is run\./,
+    /another program keeps writing node\.conf, so it waits until \S+Z, or until `[^`]+\/gatehouse\.js'? resume` is run\./,
   );
   expect((await node.starts()) - restarts).toBeLessThanOrEqual(6);
 });
